@@ -1,0 +1,62 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+
+	"dsh/internal/llm"
+	"dsh/internal/policy"
+	"dsh/internal/session"
+)
+
+// Tool is one capability of the model. Arguments reach it as the JSON object the
+// model sent, already validated against Schema. A Tool is safe for concurrent use.
+type Tool interface {
+	Name() string
+	// Description is what the model reads: what it does, and in at most two
+	// sentences when to use it.
+	Description() string
+	// Schema is a JSON Schema object. Its bytes are a part of every request: they
+	// must be the same in every process.
+	Schema() json.RawMessage
+	Class() policy.Class
+	// Concurrent reports whether a call with these arguments may overlap others.
+	Concurrent(args json.RawMessage) bool
+	// Action describes the call for policy. An error is the call's result.
+	Action(env Env, args json.RawMessage) (policy.Action, error)
+	// Run does it. An *Error becomes an error result with its code; any other error
+	// too, without one. A cancelled ctx must end it soon.
+	Run(ctx context.Context, env Env, args json.RawMessage) (Result, error)
+	// Display presents a call for people: pending when r is nil, otherwise with its
+	// result. It is pure, and total over any arguments and results.
+	Display(args json.RawMessage, r *session.ToolResult) session.Display
+}
+
+// Env is what a call may know of its surroundings.
+type Env struct {
+	Cwd    string // absolute; relative paths resolve against it
+	CallID string
+	// Seen is the version of a file (by real path) that the model has seen.
+	Seen func(path string) (session.FileVersion, bool)
+}
+
+// Result is what a call yields.
+type Result struct {
+	Text    string      // what the model reads
+	Blocks  []llm.Block // in place of Text, when it is more than text
+	IsError bool
+	Code    string // of an error result
+	Meta    session.ResultMeta
+	Changed []string // real paths of the files it changed
+
+	Contexts []llm.Message // notes that join the next step
+	EndsTurn bool          // the model need not be asked again
+}
+
+// Error is a failure that the model can act on: its text is the result.
+type Error struct {
+	Code string
+	Text string
+}
+
+func (e *Error) Error() string { return e.Text }
