@@ -1,0 +1,112 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// ErrClosed is returned by a Log after Close.
+var ErrClosed = errors.New("the session is closed")
+
+// LockedError says that another process writes the session. It can still be read.
+type LockedError struct {
+	Path string // of the log
+	PID  int    // of the writer; 0 when it could not be told
+}
+
+func (e *LockedError) Error() string {
+	who := "another process"
+	if e.PID > 0 {
+		who = fmt.Sprintf("process %d", e.PID)
+	}
+	return fmt.Sprintf("session %s is open in %s: leave it there first, or read it with dsh log %s",
+		shortName(e.Path), who, shortName(e.Path))
+}
+
+// DamagedError says that a log is damaged where a crash cannot have done it, or so
+// that nothing of it can be used.
+type DamagedError struct {
+	Path  string
+	Line  int // from 1
+	Cause error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s is damaged in line %d (%v): nothing was changed; dsh verify %s tells more",
+		e.Path, e.Line, e.Cause, shortName(e.Path))
+}
+
+func (e *DamagedError) Unwrap() error { return e.Cause }
+
+// AmbiguousError says that a prefix names several sessions.
+type AmbiguousError struct {
+	Prefix string
+	IDs    []string // all that match, newest first
+}
+
+// maxNamed bounds the ids an AmbiguousError spells out: a screen line or two.
+const maxNamed = 4
+
+func (e *AmbiguousError) Error() string {
+	named := e.IDs
+	more := ""
+	if len(named) > maxNamed {
+		more = fmt.Sprintf(" and %d more", len(named)-maxNamed)
+		named = named[:maxNamed]
+	}
+	return fmt.Sprintf("%q names %d sessions (%s%s): give more of the id", e.Prefix, len(e.IDs), strings.Join(named, ", "), more)
+}
+
+// NotFoundError says that no session has the name.
+type NotFoundError struct{ What string }
+
+func (e *NotFoundError) Error() string {
+	if e.What == "" {
+		return "there is no session here: dsh sessions list shows all"
+	}
+	return fmt.Sprintf("no session %q: dsh sessions list shows all", e.What)
+}
+
+// ExistsError says that a session of that id is already stored.
+type ExistsError struct{ ID, Path string }
+
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("session %s exists already (%s): resume it, or take another id", e.ID, e.Path)
+}
+
+// WriteError says that events could not be stored. What was stored before is whole,
+// and a later Append may succeed.
+type WriteError struct {
+	Path  string
+	Cause error
+}
+
+func (e *WriteError) Error() string {
+	dir := filepath.Dir(e.Path)
+	switch {
+	case errors.Is(e.Cause, syscall.ENOSPC):
+		return fmt.Sprintf("disk full: free space on %s; the session could not be written (%v)", dir, e.Cause)
+	case errors.Is(e.Cause, syscall.EDQUOT):
+		return fmt.Sprintf("disk quota used up: free space on %s; the session could not be written (%v)", dir, e.Cause)
+	case errors.Is(e.Cause, syscall.EFBIG):
+		return fmt.Sprintf("file size limit reached: raise it (ulimit -f) or start a new session; %s could not be written (%v)", e.Path, e.Cause)
+	case errors.Is(e.Cause, syscall.EROFS), errors.Is(e.Cause, syscall.EACCES), errors.Is(e.Cause, syscall.EPERM):
+		return fmt.Sprintf("%s is not writable: make it so, or move the state with DSH_HOME (%v)", dir, e.Cause)
+	}
+	return fmt.Sprintf("the session could not be written to %s: %v", e.Path, e.Cause)
+}
+
+func (e *WriteError) Unwrap() error { return e.Cause }
+
+// shortName is how a person names the session of a log: the first characters of
+// its id, or its path when it does not lie in a store.
+func shortName(path string) string {
+	id := filepath.Base(filepath.Dir(path))
+	if filepath.Base(path) == logName && uuidLike(id) {
+		return id[:shortID]
+	}
+	return path
+}

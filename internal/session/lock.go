@@ -1,0 +1,68 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/gofrs/flock"
+)
+
+// writerLock is the right to write one session. The kernel takes it back when the
+// process dies, however it dies.
+type writerLock struct{ f *flock.Flock }
+
+// lockDir takes the lock of the session in dir, or says at once who has it.
+func lockDir(dir string) (*writerLock, error) {
+	path := filepath.Join(dir, lockName)
+	f := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(fileMode))
+	got, err := f.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock the session: %w", err)
+	}
+	if !got {
+		return nil, &LockedError{Path: filepath.Join(dir, logName), PID: writtenPID(dir)}
+	}
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), fileMode); err != nil {
+		// The pid is only for people; a full disk must not keep a session closed.
+		_ = os.Truncate(path, 0)
+	}
+	return &writerLock{f}, nil
+}
+
+// release gives the lock back. The file stays: removing it would let two writers
+// lock two different files of that name.
+func (l *writerLock) release() error {
+	_ = os.Truncate(l.f.Path(), 0)
+	return l.f.Close()
+}
+
+// writtenPID is the pid in the lock file, 0 if there is none.
+func writtenPID(dir string) int {
+	b, err := os.ReadFile(filepath.Join(dir, lockName))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || pid < 1 {
+		return 0
+	}
+	return pid
+}
+
+// holder is the living process that says it writes the session in dir, 0 if none.
+// It is read without locking, so it is for people, not for decisions.
+func holder(dir string) int {
+	pid := writtenPID(dir)
+	if pid == 0 {
+		return 0
+	}
+	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
+		return 0
+	}
+	return pid
+}
