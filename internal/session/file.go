@@ -20,6 +20,7 @@ type logFile struct {
 	syncing sync.Mutex
 	synced  int64 // bytes that are known to be on the medium; under syncing
 	named   bool  // the directory entry is too; under syncing
+	lost    error // an fsync failed; under syncing
 }
 
 // createFile publishes a log that begins with first, complete or not at all, and
@@ -105,12 +106,20 @@ func (f *logFile) mend() error {
 func (f *logFile) sync(size int64) error {
 	f.syncing.Lock()
 	defer f.syncing.Unlock()
+	if f.lost != nil {
+		return f.lost
+	}
 	if f.synced >= size {
 		return nil
 	}
 	err := f.stillNamed()
 	if err == nil {
-		err = f.f.Sync()
+		if err = f.f.Sync(); err != nil {
+			// The kernel forgets the pages it could not write: the next fsync
+			// would succeed and prove nothing.
+			f.lost = &WriteError{Path: f.path, Cause: err}
+			return f.lost
+		}
 	}
 	if err == nil && !f.named {
 		err = syncDir(filepath.Dir(f.path))

@@ -1,0 +1,212 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// loaded is a log as it was found.
+type loaded struct {
+	header  Header
+	fold    *fold
+	events  []Event // without the chunks that a message superseded
+	next    int     // seq of the next event
+	time    int64   // of the last event, or of the session's creation
+	size    int64   // of what is good
+	cut     int64   // bytes behind it: a crash's, not to be kept
+	unended bool    // the last good line lacks its newline
+}
+
+// load reads the first size bytes of the log at path. Damage at the end, where a
+// crash can have made it, is left out; any other is a *DamagedError.
+//
+// Chunks before the last assistant message are only counted: nobody needs them, and
+// they are most of a log.
+func load(f io.ReaderAt, size int64, path string) (*loaded, error) {
+	for end := size; ; {
+		needed, err := lastMessageAt(f, end)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		ld := &loaded{}
+		if err := ld.scan(io.NewSectionReader(f, 0, end), path, needed); err != nil {
+			return nil, err
+		}
+		if ld.size >= needed {
+			ld.cut = size - ld.size
+			return ld, nil
+		}
+		end = ld.size // the message itself was cut: its chunks are needed after all
+	}
+}
+
+var messagePrefix = []byte(`{"type":"assistant/message"`)
+
+// lastMessageAt is the offset of the last assistant message, 0 if there is none.
+func lastMessageAt(f io.ReaderAt, size int64) (at int64, err error) {
+	err = eachLineBack(f, size, func(head []byte, offset int64) bool {
+		if bytes.HasPrefix(head, messagePrefix) {
+			at = offset
+		}
+		return at == 0
+	})
+	return at, err
+}
+
+// scan reads lines until the end or until damage that a crash explains. Chunks
+// that lie before the offset needed are not decoded.
+func (ld *loaded) scan(r io.Reader, path string, needed int64) error {
+	lines := newLineReader(r)
+	if err := ld.scanHeader(lines, path); err != nil {
+		return err
+	}
+	for {
+		at := lines.offset
+		line, ended, err := lines.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = ld.take(line, at < needed)
+		} else if err != errLongLine {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+		if err == nil {
+			ld.size, ld.unended = lines.offset, !ended
+			continue
+		}
+		if unknown := (*UnknownEventError)(nil); errors.As(err, &unknown) {
+			return fmt.Errorf("%s, line %d: %w", path, lines.number, err)
+		}
+		number := lines.number
+		if turnEndFollows(lines) {
+			return &DamagedError{Path: path, Line: number, Cause: err}
+		}
+		return nil
+	}
+}
+
+func (ld *loaded) scanHeader(lines *lineReader, path string) error {
+	line, ended, err := lines.next()
+	if err == io.EOF {
+		return &DamagedError{Path: path, Line: 1, Cause: errors.New("the file is empty")}
+	}
+	if err == nil {
+		ld.header, err = DecodeHeader(line)
+	}
+	if newer := (*NewerError)(nil); errors.As(err, &newer) {
+		return &NewerError{Path: path, Version: newer.Version}
+	}
+	if err != nil {
+		return &DamagedError{Path: path, Line: 1, Cause: err}
+	}
+	ld.fold, ld.time = newFold(ld.header), ld.header.CreatedAt
+	ld.size, ld.unended = lines.offset, !ended
+	return nil
+}
+
+// take makes a line's events part of what is loaded, all or none.
+func (ld *loaded) take(line []byte, superseded bool) error {
+	if superseded && chunkRow(line) {
+		if seq, n, ok := rowSpan(line); ok && (seq < 0 || seq == ld.next) {
+			ld.next += n
+			return nil
+		}
+	}
+	evs, err := decodeLine(line, ld.next, ld.time)
+	if err != nil {
+		return err
+	}
+	for i := range evs {
+		if err := ld.admit(&evs[i], i); err != nil {
+			if i > 0 {
+				ld.fold = refold(ld.header, ld.events)
+			}
+			return err
+		}
+	}
+	ld.next += len(evs)
+	ld.time = evs[len(evs)-1].Time
+	if !superseded || evs[0].Type != TypeAssistantChunk {
+		ld.events = append(ld.events, evs...)
+	}
+	return nil
+}
+
+func (ld *loaded) admit(ev *Event, i int) error {
+	if ev.Seq != ld.next+i {
+		return fmt.Errorf("event %d stands where event %d belongs", ev.Seq, ld.next+i)
+	}
+	if err := ld.fold.check(ev); err != nil {
+		return err
+	}
+	ld.fold.apply(ev)
+	return nil
+}
+
+// refold folds events that were checked before.
+func refold(h Header, events []Event) *fold {
+	f := newFold(h)
+	for i := range events {
+		f.apply(&events[i])
+	}
+	return f
+}
+
+// turnEndFollows reports whether a whole turn/end comes later: then the damage
+// before it is not from a crash.
+func turnEndFollows(lines *lineReader) bool {
+	for {
+		line, _, err := lines.next()
+		if err != nil {
+			return false
+		}
+		if !bytes.Contains(line, []byte(`"turn/end"`)) {
+			continue
+		}
+		if evs, err := decodeLine(line, 0, 0); err == nil && evs[0].Type == TypeTurnEnd {
+			return true
+		}
+	}
+}
+
+// rowSpan reads the seq (negative when the line has none) and the number of the
+// events in a chunk line without decoding it. ok is false for any layout but the
+// usual: such a line has to be decoded.
+func rowSpan(line []byte) (seq, n int, ok bool) {
+	seq = -1
+	if bytes.IndexByte(line, 0) >= 0 || !bytes.HasSuffix(line, []byte("}}")) {
+		return 0, 0, false
+	}
+	plain := bytes.HasPrefix(line, chunkPrefixes[0])
+	key := `"seq0":`
+	if plain {
+		key = `"seq":`
+	}
+	_, rest, _ := bytes.Cut(line[:min(len(line), lineHead)], []byte(`",`)) // behind the type
+	if digits, has := bytes.CutPrefix(rest, []byte(key)); has {
+		end := max(0, bytes.IndexByte(digits, ','))
+		var err error
+		if seq, err = strconv.Atoi(string(digits[:end])); err != nil || seq < 0 {
+			return 0, 0, false
+		}
+	} else if !bytes.HasPrefix(rest, []byte(`"data":`)) {
+		return 0, 0, false
+	}
+	if plain {
+		return seq, 1, true
+	}
+	// A quote inside a text is escaped, so the first unescaped "dt" is the key.
+	_, gaps, has := bytes.Cut(line, []byte(`"dt":[`))
+	end := bytes.IndexByte(gaps, ']')
+	if !has || end < 0 {
+		return 0, 0, false
+	}
+	if end == 0 {
+		return seq, 1, true
+	}
+	return seq, bytes.Count(gaps[:end], []byte{','}) + 2, true
+}

@@ -1,0 +1,159 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+)
+
+// Snapshot is a log as it was when it was read. It holds no events: each walk reads
+// the file again, up to where it ended then. It is for one goroutine.
+type Snapshot struct {
+	path    string
+	header  Header
+	size    int64
+	state   State
+	closers []Event
+	err     error
+
+	Torn bool // the file ends in a half-written record, which is not part of it
+}
+
+// tries bounds how often Read begins again because the file changed under it.
+const tries = 5
+
+// Read reads a log, which may be written meanwhile: without a lock, and without
+// changing it. What Open would append to close an interrupted turn exists in memory
+// only. Errors are those of Open, without the lock's.
+func Read(path string) (*Snapshot, error) {
+	for i := 1; ; i++ {
+		s, odd, err := read(path)
+		if !odd || i == tries {
+			return s, err
+		}
+	}
+}
+
+// read reports, beside its result, whether that may be the work of a writer who
+// changed the file in between: what was read looks torn or damaged, and the file is
+// another now.
+func read(path string) (s *Snapshot, odd bool, err error) {
+	src, err := openSource(path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer src.close()
+	ld, err := load(src, src.size, path)
+	if err != nil || ld.cut > 0 {
+		info, statErr := os.Stat(path)
+		odd = !packed(path) && statErr == nil && info.Size() != src.size
+	}
+	if err != nil {
+		return nil, odd, err
+	}
+	s = &Snapshot{path: path, header: ld.header, size: ld.size, Torn: ld.cut > 0 || src.short}
+	for i, d := range closers(ld.fold) {
+		ev := d.event(ld.next+i, ld.time)
+		if err := ld.fold.check(&ev); err != nil {
+			return nil, false, fmt.Errorf("close what %s left open: %w", path, err)
+		}
+		ld.fold.apply(&ev)
+		s.closers = append(s.closers, ev)
+	}
+	s.state = ld.fold.state.clone()
+	return s, odd, nil
+}
+
+// Header is the log's first line.
+func (s *Snapshot) Header() Header { return s.header }
+
+// Path is the file that was read.
+func (s *Snapshot) Path() string { return s.path }
+
+// Closers are the events that Open would append to close an interrupted turn. A
+// session that another process has open may have an open turn and be well.
+func (s *Snapshot) Closers() []Event { return s.closers }
+
+// State is the runtime state after the closers.
+func (s *Snapshot) State() State { return s.state.clone() }
+
+// Err is what ended the last walk early, nil if nothing did.
+func (s *Snapshot) Err() error { return s.err }
+
+// Events walks all events, chunks included, without the closers. Check Err after it.
+func (s *Snapshot) Events() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for _, evs := range s.walk() {
+			for _, ev := range evs {
+				if !yield(ev) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Lines walks the lines as they are stored, without newlines, the header first;
+// only packed rows are taken apart into one line for each event. A line is valid
+// until the next. Check Err after it.
+func (s *Snapshot) Lines() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var buf []byte
+		for line, evs := range s.walk() {
+			if len(evs) <= 1 && !packedRow(line) {
+				if !yield(line) {
+					return
+				}
+				continue
+			}
+			for _, ev := range evs {
+				if buf, s.err = appendEvent(buf[:0], ev); s.err != nil || !yield(buf[:len(buf)-1]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func packedRow(line []byte) bool {
+	return chunkRow(line) && !bytes.HasPrefix(line, chunkPrefixes[0])
+}
+
+// walk yields each line with its events; the header comes with none.
+func (s *Snapshot) walk() iter.Seq2[[]byte, []Event] {
+	return func(yield func([]byte, []Event) bool) {
+		src, err := openSource(s.path)
+		if s.err = err; err != nil {
+			return
+		}
+		defer src.close()
+		lines := newLineReader(io.NewSectionReader(src, 0, s.size))
+		next, time := 0, s.header.CreatedAt
+		for {
+			line, _, err := lines.next()
+			if err == io.EOF {
+				if lines.offset < s.size {
+					s.err = errors.New("the log became shorter while it was read: read it again")
+				}
+				return
+			}
+			var evs []Event
+			if err == nil && lines.number > 1 {
+				evs, err = decodeLine(line, next, time)
+			}
+			if err != nil {
+				s.err = fmt.Errorf("%s, line %d: %w", s.path, lines.number, err)
+				return
+			}
+			if n := len(evs); n > 0 {
+				next, time = next+n, evs[n-1].Time
+			}
+			if !yield(line, evs) {
+				return
+			}
+		}
+	}
+}
