@@ -1,0 +1,48 @@
+package session
+
+import "slices"
+
+// OpenStep is the step that is running, or that a crash left open.
+type OpenStep struct {
+	Turn, Step int
+	Calls      []OpenCall // of its assistant message, in the model's order
+
+	// Decided: the log has policy decisions, so a call without an allow did not run.
+	// Without any, only a call without a ToolCall surely did not.
+	Decided bool
+}
+
+// OpenCall is one call of the open step.
+type OpenCall struct {
+	ID, Name, Arguments string
+
+	CallSeq     int  // seq of its ToolCall; -1: not taken up
+	HasDecision bool // policy judged it
+	Allowed     bool // by policy, or by a person whom policy asked
+	Asked       bool // a person was asked
+	Done        bool // it has its result
+}
+
+// mayHaveRun reports whether a call's body may have started.
+func (o *OpenStep) mayHaveRun(c *OpenCall) bool {
+	if o.Decided {
+		return c.Allowed
+	}
+	return c.CallSeq >= 0
+}
+
+// call finds a call by its id; nil if the step has none of that id.
+func (o *OpenStep) call(id string) *OpenCall {
+	for i := range o.Calls {
+		if o.Calls[i].ID == id {
+			return &o.Calls[i]
+		}
+	}
+	return nil
+}
+
+func (o *OpenStep) clone() OpenStep {
+	c := *o
+	c.Calls = slices.Clone(o.Calls)
+	return c
+}

@@ -1,0 +1,178 @@
+package session
+
+import (
+	"maps"
+	"slices"
+
+	"dsh/internal/llm"
+)
+
+// State is what the system knows, as a fold over the log: shown to people, and read
+// by the loop for every decision that depends on what happened before.
+type State struct {
+	Events   int   // in the log
+	LastTime int64 // of the last event
+
+	Turn     int // the open turn, or the last one; 0 before the first
+	TurnOpen bool
+	Step     int // the open step, or the last one of the turn; 0 before the first
+	StepOpen bool
+	LastEnd  *EndReason // of the last turn that ended
+	Title    string
+
+	Header    *llm.Header // in force; nil before the first request
+	HeaderSeq int
+	Context   *RequestContext // nil: nothing known
+	Preset    string          // policy's; "" when the log does not say
+	Rules     []PolicyRule    // made in this session, in order
+
+	Seen     map[string]FileVersion // by real path
+	Changed  []string               // files that results changed, in the order of first change
+	Refused  []Refusal
+	LastTool string
+
+	Usage    llm.Usage            // of all answers
+	Models   map[string]llm.Usage // by model
+	Requests int
+	Steps    int
+	Calls    int
+
+	ThisTurn TurnUse // of the open turn, or the last one
+	Retries  int     // of the open step
+	Attempts int     // requests of the open step
+
+	changed map[string]bool // Changed, to look up
+}
+
+// TurnUse is what a turn has used of its budgets.
+type TurnUse struct {
+	Started  int64 // when, milliseconds since 1970
+	Requests int
+	Steps    int
+	Calls    int
+	Usage    llm.Usage
+	Warned   []TurnBudget // budgets that the model was told about, or that ended the turn
+}
+
+func (s *State) clone() State {
+	c := *s
+	c.Seen, c.Models = maps.Clone(s.Seen), maps.Clone(s.Models)
+	c.changed = nil // a copy is only read
+	c.Rules, c.Refused = slices.Clip(s.Rules), slices.Clip(s.Refused)
+	c.Changed, c.ThisTurn.Warned = slices.Clip(s.Changed), slices.Clip(s.ThisTurn.Warned)
+	c.Usage, c.ThisTurn.Usage = addUsage(llm.Usage{}, s.Usage), addUsage(llm.Usage{}, s.ThisTurn.Usage)
+	return c
+}
+
+func (s *State) apply(ev *Event) {
+	s.Events, s.LastTime = ev.Seq+1, ev.Time
+	switch p := ev.Data.(type) {
+	case TurnStart:
+		s.Turn, s.TurnOpen, s.Step, s.StepOpen = p.Turn, true, 0, false
+		s.ThisTurn = TurnUse{Started: ev.Time}
+	case TurnEnd:
+		s.TurnOpen, s.StepOpen, s.LastEnd = false, false, &p.Reason
+	case StepStart:
+		s.Step, s.StepOpen, s.Retries, s.Attempts = p.Step, true, 0, 0
+		s.Steps++
+		s.ThisTurn.Steps++
+	case StepEnd:
+		s.StepOpen = false
+	case RequestHeader:
+		s.Header, s.HeaderSeq = &p.Header, ev.Seq
+	case RequestContext:
+		s.Context = &p
+	case RequestSent:
+		s.Requests++
+		s.ThisTurn.Requests++
+		s.Attempts++
+	case RetryStarted:
+		s.Retries++
+	case AssistantMessage:
+		s.answer(&p)
+	case ToolCall:
+		s.Calls++
+		s.ThisTurn.Calls++
+		s.LastTool = p.Name
+	case ToolResult:
+		s.result(ev, &p)
+	default:
+		s.applySetting(ev.Data)
+	}
+}
+
+func (s *State) applySetting(data Payload) {
+	switch p := data.(type) {
+	case Title:
+		s.Title = p.Title
+	case PolicyPreset:
+		s.Preset = p.Preset
+	case PolicyRule:
+		s.Rules = append(s.Rules, p)
+	case TurnBudget:
+		s.ThisTurn.Warned = append(s.ThisTurn.Warned, p)
+	case WorkspaceChanged:
+		if !s.changed[p.Path] {
+			if s.changed == nil {
+				s.changed = map[string]bool{}
+			}
+			s.changed[p.Path] = true
+			s.Changed = append(s.Changed, p.Path)
+		}
+	}
+}
+
+func (s *State) answer(p *AssistantMessage) {
+	if p.Usage == nil {
+		return
+	}
+	s.Usage = addUsage(s.Usage, *p.Usage)
+	s.ThisTurn.Usage = addUsage(s.ThisTurn.Usage, *p.Usage)
+	model := p.Message.Source.Model
+	if model == "" && s.Header != nil {
+		model = s.Header.Config.Model
+	}
+	if s.Models == nil {
+		s.Models = map[string]llm.Usage{}
+	}
+	s.Models[model] = addUsage(s.Models[model], *p.Usage)
+}
+
+func (s *State) result(ev *Event, p *ToolResult) {
+	meta, ok := DecodeMeta(p.Meta)
+	if !ok || ev.Surface == nil || ev.Surface.Replace {
+		return
+	}
+	if s.Seen == nil {
+		s.Seen = map[string]FileVersion{}
+	}
+	for _, v := range meta.Seen {
+		s.Seen[v.Path] = v
+	}
+	if meta.Refused != nil {
+		s.Refused = append(s.Refused, *meta.Refused)
+	}
+}
+
+// addUsage adds up; a bucket that nobody reported stays unreported.
+func addUsage(a, b llm.Usage) llm.Usage {
+	add := func(x, y *int) *int {
+		if x == nil && y == nil {
+			return nil
+		}
+		sum := 0
+		for _, n := range []*int{x, y} {
+			if n != nil {
+				sum += *n
+			}
+		}
+		return &sum
+	}
+	return llm.Usage{
+		InputTokens:      a.InputTokens + b.InputTokens,
+		OutputTokens:     a.OutputTokens + b.OutputTokens,
+		CacheReadTokens:  add(a.CacheReadTokens, b.CacheReadTokens),
+		CacheWriteTokens: add(a.CacheWriteTokens, b.CacheWriteTokens),
+		ReasoningTokens:  add(a.ReasoningTokens, b.ReasoningTokens),
+	}
+}
