@@ -21,8 +21,8 @@ func copyIn(root, path string) (to, id string, cut int64, err error) {
 	if err != nil {
 		return "", "", 0, err
 	}
-	h, n := ld.header, ld.next
-	h.ID, h.ParentSession, h.SeedLength = NewID(), ld.header.ID, &n
+	h := ld.header // its seed length stays: the inbox behind it is the copy's too
+	h.ID, h.ParentSession = NewID(), ld.header.ID
 	line, err := json.Marshal(h)
 	if err != nil {
 		return "", "", 0, fmt.Errorf("copy %s: %w", path, err)

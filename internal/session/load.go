@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 )
 
 // loaded is a log as it was found.
@@ -35,8 +34,9 @@ func load(f io.ReaderAt, size int64, path string) (*loaded, error) {
 		if err := ld.scan(io.NewSectionReader(f, 0, end), path, needed); err != nil {
 			return nil, err
 		}
-		if ld.size >= needed {
+		if ld.size > needed {
 			ld.cut = size - ld.size
+			ld.fold.holes = false
 			return ld, nil
 		}
 		end = ld.size // the message itself was cut: its chunks are needed after all
@@ -104,14 +104,15 @@ func (ld *loaded) scanHeader(lines *lineReader, path string) error {
 		return &DamagedError{Path: path, Line: 1, Cause: err}
 	}
 	ld.fold, ld.time = newFold(ld.header), ld.header.CreatedAt
+	ld.fold.holes = true
 	ld.size, ld.unended = lines.offset, !ended
 	return nil
 }
 
 // take makes a line's events part of what is loaded, all or none.
 func (ld *loaded) take(line []byte, superseded bool) error {
-	if superseded && chunkRow(line) {
-		if seq, n, ok := rowSpan(line); ok && (seq < 0 || seq == ld.next) {
+	if superseded && chunkRow(line) && bytes.HasSuffix(line, []byte("}}")) {
+		if first, n, ok := rowSpan(line); ok && first == ld.next {
 			ld.next += n
 			return nil
 		}
@@ -120,12 +121,12 @@ func (ld *loaded) take(line []byte, superseded bool) error {
 	if err != nil {
 		return err
 	}
+	if evs[0].Seq != ld.next {
+		return fmt.Errorf("event %d stands where event %d belongs", evs[0].Seq, ld.next)
+	}
 	for i := range evs {
-		if err := ld.admit(&evs[i], i); err != nil {
-			if i > 0 {
-				ld.fold = refold(ld.header, ld.events)
-			}
-			return err
+		if err := ld.fold.load(&evs[i]); err != nil {
+			return err // the first of a row, or none
 		}
 	}
 	ld.next += len(evs)
@@ -134,26 +135,6 @@ func (ld *loaded) take(line []byte, superseded bool) error {
 		ld.events = append(ld.events, evs...)
 	}
 	return nil
-}
-
-func (ld *loaded) admit(ev *Event, i int) error {
-	if ev.Seq != ld.next+i {
-		return fmt.Errorf("event %d stands where event %d belongs", ev.Seq, ld.next+i)
-	}
-	if err := ld.fold.check(ev); err != nil {
-		return err
-	}
-	ld.fold.apply(ev)
-	return nil
-}
-
-// refold folds events that were checked before.
-func refold(h Header, events []Event) *fold {
-	f := newFold(h)
-	for i := range events {
-		f.apply(&events[i])
-	}
-	return f
 }
 
 // turnEndFollows reports whether a whole turn/end comes later: then the damage
@@ -171,42 +152,4 @@ func turnEndFollows(lines *lineReader) bool {
 			return true
 		}
 	}
-}
-
-// rowSpan reads the seq (negative when the line has none) and the number of the
-// events in a chunk line without decoding it. ok is false for any layout but the
-// usual: such a line has to be decoded.
-func rowSpan(line []byte) (seq, n int, ok bool) {
-	seq = -1
-	if bytes.IndexByte(line, 0) >= 0 || !bytes.HasSuffix(line, []byte("}}")) {
-		return 0, 0, false
-	}
-	plain := bytes.HasPrefix(line, chunkPrefixes[0])
-	key := `"seq0":`
-	if plain {
-		key = `"seq":`
-	}
-	_, rest, _ := bytes.Cut(line[:min(len(line), lineHead)], []byte(`",`)) // behind the type
-	if digits, has := bytes.CutPrefix(rest, []byte(key)); has {
-		end := max(0, bytes.IndexByte(digits, ','))
-		var err error
-		if seq, err = strconv.Atoi(string(digits[:end])); err != nil || seq < 0 {
-			return 0, 0, false
-		}
-	} else if !bytes.HasPrefix(rest, []byte(`"data":`)) {
-		return 0, 0, false
-	}
-	if plain {
-		return seq, 1, true
-	}
-	// A quote inside a text is escaped, so the first unescaped "dt" is the key.
-	_, gaps, has := bytes.Cut(line, []byte(`"dt":[`))
-	end := bytes.IndexByte(gaps, ']')
-	if !has || end < 0 {
-		return 0, 0, false
-	}
-	if end == 0 {
-		return seq, 1, true
-	}
-	return seq, bytes.Count(gaps[:end], []byte{','}) + 2, true
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"dsh/internal/llm"
 )
 
 // flushAfter is how long a chunk may wait for the disk: a crash loses that much of
@@ -107,24 +105,18 @@ func (l *Log) append(evs []Event) ([]Event, error) {
 	if len(evs) == 0 {
 		return nil, nil
 	}
-	for i := range evs {
-		if err := l.fold.check(&evs[i]); err != nil {
-			l.forget(i)
-			return nil, fmt.Errorf("append %s: %w", evs[i].Type, err)
-		}
-		l.fold.apply(&evs[i])
+	if err := l.fold.checkAll(evs); err != nil {
+		return nil, err
 	}
 	if onlyChunks(evs) {
 		if _, err := appendBatch(l.buf[:0], evs); err != nil {
-			l.forget(len(evs)) // found out now, not when they wait for the disk
-			return nil, fmt.Errorf("append: %w", err)
+			return nil, err // found out now, not when they wait for the disk
 		}
 		l.commit(evs)
 		l.armFlusher()
 		return evs, nil
 	}
 	if err := l.write(evs); err != nil {
-		l.forget(len(evs))
 		return nil, err
 	}
 	l.commit(evs)
@@ -140,16 +132,11 @@ func (l *Log) build(drafts []Draft, time int64) []Event {
 	return evs
 }
 
-// forget makes the folds forget n applied events that did not become part of the
-// log. It costs the length of the log, and happens when the disk is full.
-func (l *Log) forget(n int) {
-	if n > 0 {
-		l.fold = refold(l.header, l.events)
-	}
-}
-
 // commit makes events part of the log and tells the readers.
 func (l *Log) commit(evs []Event) {
+	for i := range evs {
+		l.fold.apply(&evs[i])
+	}
 	l.events = append(l.events, evs...)
 	l.next += len(evs)
 	if i := lastMessage(evs); i >= 0 {
@@ -236,14 +223,6 @@ func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
-}
-
-// Messages is what the model sees, shared and immutable, and a number that changes
-// whenever the list is not its former self with more at the end.
-func (l *Log) Messages() ([]*llm.Message, int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.fold.Messages()
 }
 
 // clock gives times that never go backwards, whatever the wall clock does.

@@ -1,0 +1,78 @@
+package session
+
+import "dsh/internal/llm"
+
+// What follows are views of the folds, each true at one moment. What they return is
+// a copy, or shared and immutable.
+
+// Messages is what the model sees, and a number that changes whenever the list is
+// something else than its former self with more at the end.
+func (l *Log) Messages() ([]*llm.Message, int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fold.messages()
+}
+
+// State is the runtime state.
+func (l *Log) State() State {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fold.state.clone()
+}
+
+// Inbox is what waits: its methods plan what to append.
+func (l *Log) Inbox() Inbox {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fold.inbox // it copies on write
+}
+
+// RequestHeader is the header in force; ok is false before the first request.
+func (l *Log) RequestHeader() (h llm.Header, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fold.state.Header == nil {
+		return llm.Header{}, false
+	}
+	return *l.fold.state.Header, true
+}
+
+// OpenStep is the step that is open and its calls; Step is 0 when none is.
+func (l *Log) OpenStep() OpenStep {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o, ok := l.fold.openStep()
+	if !ok {
+		return OpenStep{}
+	}
+	return o
+}
+
+// Seen is the version of a file that the model saw last; ok is false if it saw none.
+func (l *Log) Seen(path string) (v FileVersion, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v, ok = l.fold.state.Seen[path]
+	return v, ok
+}
+
+// Consumed says what became of the last input.
+func (l *Log) Consumed() Consumed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fold.consumed.last
+}
+
+// LastTurn is the number of the last turn that started, 0 before the first.
+func (l *Log) LastTurn() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fold.order.turn
+}
+
+// NextSeq is the seq of the next event, which is the number of events so far.
+func (l *Log) NextSeq() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.next
+}
