@@ -38,6 +38,8 @@ type Env struct {
 	CallID string
 	// Seen is the version of a file (by real path) that the model has seen.
 	Seen func(path string) (session.FileVersion, bool)
+
+	judged []string // the paths policy judged; set by Call.Run
 }
 
 // Result is what a call yields.
