@@ -1,0 +1,62 @@
+package llm
+
+import "time"
+
+// Price is what tokens cost, in nano-dollars a token: 1000 is one dollar for a
+// million tokens.
+type Price struct {
+	Input      int64 // not cached
+	CacheRead  int64
+	CacheWrite int64
+	Output     int64 // reasoning included
+}
+
+// deepseekPeak is by how much everything is dearer in DeepSeek's peak windows.
+const deepseekPeak = 2
+
+// Cost is the price of a request in nano-dollars. It goes by the time at which the
+// request started. known is false when the model's price is not known: show "n/a",
+// never zero.
+func Cost(u Usage, m ModelInfo, at time.Time) (nano int64, known bool) {
+	if m.Price == nil {
+		return 0, false
+	}
+	p := m.Price(at)
+	nano = int64(u.InputTokens)*p.Input + int64(u.OutputTokens)*p.Output
+	if u.CacheReadTokens != nil {
+		nano += int64(*u.CacheReadTokens) * p.CacheRead
+	}
+	if u.CacheWriteTokens != nil {
+		nano += int64(*u.CacheWriteTokens) * p.CacheWrite
+	}
+	return nano, true
+}
+
+func constant(p Price) func(time.Time) Price {
+	return func(time.Time) Price { return p }
+}
+
+func deepseekPrice(offPeak Price) func(time.Time) Price {
+	return func(at time.Time) Price {
+		p := offPeak
+		if DeepSeekPeak(at) {
+			p.Input *= deepseekPeak
+			p.CacheRead *= deepseekPeak
+			p.CacheWrite *= deepseekPeak
+			p.Output *= deepseekPeak
+		}
+		return p
+	}
+}
+
+// DeepSeekPeak reports whether DeepSeek charges its peak price at a time: Monday
+// to Friday, 01:00-04:00 and 06:00-10:00 UTC. On Chinese public holidays it does
+// not, but their dates are not known offline: the price is then an upper bound.
+func DeepSeekPeak(at time.Time) bool {
+	at = at.UTC()
+	if day := at.Weekday(); day == time.Saturday || day == time.Sunday {
+		return false
+	}
+	h := at.Hour()
+	return h >= 1 && h < 4 || h >= 6 && h < 10
+}
