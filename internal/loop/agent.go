@@ -1,0 +1,289 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"dsh/internal/llm"
+	"dsh/internal/session"
+)
+
+// ErrClosed is the answer of a closed Agent to new input.
+var ErrClosed = errors.New("the session is closing: nothing more can be sent")
+
+// ErrBusy is the answer of Maintenance while the agent is not idle.
+var ErrBusy = errors.New("the agent is busy: wait until it is idle, or cancel first")
+
+// atEnd is the position behind the last message of a queue.
+const atEnd = -1
+
+// Agent runs one session. Its doors (Followup, Steer, Inject, Cancel, and the queue
+// operations) may be called from any goroutine and return once what they did is in
+// the log; one driver goroutine does the rest. The Agent does not own its log: close
+// the Agent first, then the log.
+type Agent struct {
+	o   Options
+	log *session.Log
+
+	mu       sync.Mutex // orders the inbox with the phase: every field below
+	act      *activity  // nil: idle
+	latch    bool       // somebody wants a turn after the activity that is ending
+	closed   bool
+	route    Route
+	err      error // the last failure that the log could not hold
+	waiting  []*question
+	redacted map[string]bool // messages that held the user's key when they came in
+
+	recoveries []RequestError // the extensions, then our own
+	d          driverState    // the driver's own; see state.go
+}
+
+// activity is one stretch between idle and idle: a driver's run, or maintenance.
+type activity struct {
+	maintenance bool
+	ctx         context.Context // of the current turn
+	cancel      context.CancelCauseFunc
+	closing     bool          // the turn has decided to end: later input belongs to the next
+	drop        bool          // a cancel without keepInbox came: a claimed batch is dropped too
+	done        chan struct{} // closed at the end
+}
+
+// New makes an idle agent over an open log. It reads what the folds hold and
+// starts nothing: what was pending waits for the next wake.
+func New(o Options) (*Agent, error) {
+	if o.Log == nil || o.Tools == nil {
+		return nil, errors.New("an agent needs a log and tools")
+	}
+	if o.MaxParallel < 0 {
+		return nil, fmt.Errorf("parallel tool calls must be at least 1, not %d", o.MaxParallel)
+	}
+	o.fill()
+	a := &Agent{o: o, log: o.Log, route: o.Route, redacted: map[string]bool{}}
+	a.recoveries = append(slices.Clone(o.Extensions.RequestError), &backoff{a})
+	a.d.init(a)
+	return a, nil
+}
+
+// Followup queues text for a turn of its own and wakes the agent.
+func (a *Agent) Followup(text string) (session.QueueItem, error) {
+	return a.send(session.NextTurn, a.userMessage(text), true)
+}
+
+// Steer queues text for the next step of the running turn and wakes the agent; when
+// no turn can take it any more, it opens the next one.
+func (a *Agent) Steer(text string) (session.QueueItem, error) {
+	return a.send(session.NextStep, a.userMessage(text), true)
+}
+
+// Inject queues a message for the next step, whenever there is one. It wakes nobody.
+func (a *Agent) Inject(m llm.Message) (session.QueueItem, error) {
+	return a.send(session.NextStep, m, false)
+}
+
+func (a *Agent) userMessage(text string) llm.Message {
+	id := session.NewID()
+	text, found := a.o.Redact(text)
+	if found {
+		a.mu.Lock()
+		a.redacted[id] = true
+		a.mu.Unlock()
+	}
+	return llm.Message{
+		Role:    llm.User,
+		Content: []llm.Block{llm.TextBlock(text)},
+		Source:  llm.Source{Kind: llm.FromUser},
+		ID:      id,
+	}
+}
+
+// send appends to a queue and, if asked, makes sure that a turn will see it. The
+// order matters: what the message may still join is decided before it is written.
+func (a *Agent) send(target session.Target, m llm.Message, wake bool) (session.QueueItem, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return session.QueueItem{}, ErrClosed
+	}
+	late := a.act != nil && (a.act.closing || a.act.ctx.Err() != nil)
+	if wake && late {
+		target = session.NextTurn
+	}
+	box := a.log.Inbox()
+	if err := a.appendSplices([]session.InboxSpliced{box.Insert(target, atEnd, m)}); err != nil {
+		return session.QueueItem{}, err
+	}
+	switch {
+	case !wake:
+	case a.act == nil:
+		a.start()
+	case late || a.act.maintenance:
+		a.latch = true
+	}
+	return session.QueueItem{ID: m.ID, Target: target, Text: m.PlainText(), Source: m.Source}, nil
+}
+
+// Cancel ends the running turn, or the maintenance, with cause; the first cause
+// wins. Without keepInbox both queues are emptied, durably, and nothing starts
+// again by itself. It returns at once; WhenIdle waits.
+func (a *Agent) Cancel(cause session.Cause, keepInbox bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var err error
+	if !keepInbox {
+		box := a.log.Inbox()
+		err = a.appendSplices(box.Clear())
+		a.latch = false
+	}
+	if a.act != nil {
+		a.act.drop = a.act.drop || !keepInbox
+		a.act.cancel(&cause)
+	}
+	return err
+}
+
+// WhenIdle waits until no activity is under way, also over one that starts while it
+// waits. It returns an error only when ctx ends first.
+func (a *Agent) WhenIdle(ctx context.Context) error {
+	for {
+		a.mu.Lock()
+		act := a.act
+		a.mu.Unlock()
+		if act == nil {
+			return nil
+		}
+		select {
+		case <-act.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Running reports whether a turn is in progress. Maintenance is not one.
+func (a *Agent) Running() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.act != nil && !a.act.maintenance
+}
+
+// Err is the last failure that could not be written to the log (a full disk), nil
+// if there was none.
+func (a *Agent) Err() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err
+}
+
+// Close refuses further input, cancels what runs, keeps the inbox, and waits for
+// the driver; ctx bounds the wait.
+func (a *Agent) Close(ctx context.Context) error {
+	a.mu.Lock()
+	a.closed = true
+	a.latch = false
+	a.mu.Unlock()
+	err := a.Cancel(session.Cause{Kind: session.Disposed}, true)
+	return errors.Join(err, a.WhenIdle(ctx))
+}
+
+// SetRoute changes the model from the next request on.
+func (a *Agent) SetRoute(r Route) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.route = r
+}
+
+// Maintenance runs job while no turn may start: prompts that arrive are queued and
+// run after it. It fails with ErrBusy unless the agent is idle. job must end when
+// its context does (ctx ended, or Cancel).
+func (a *Agent) Maintenance(ctx context.Context, job func(context.Context) error) error {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return ErrClosed
+	}
+	if a.act != nil {
+		a.mu.Unlock()
+		return ErrBusy
+	}
+	act := newActivity(ctx)
+	act.maintenance = true
+	a.act = act
+	a.mu.Unlock()
+
+	defer a.finish(act)
+	return job(act.ctx)
+}
+
+// Queue is what waits in the inbox, next-step items first.
+func (a *Agent) Queue() []session.QueueItem {
+	box := a.log.Inbox()
+	return box.Items()
+}
+
+// Replace changes the text of a waiting message; false if it is no longer waiting.
+func (a *Agent) Replace(id, text string) (bool, error) {
+	m := a.userMessage(text)
+	return a.edit(func(box *session.Inbox) ([]session.InboxSpliced, bool, error) {
+		p, ok, err := box.Replace(id, m)
+		return []session.InboxSpliced{p}, ok, err
+	})
+}
+
+// Remove takes a waiting message out of the inbox; false if it is no longer waiting.
+func (a *Agent) Remove(id string) (bool, error) {
+	return a.edit(func(box *session.Inbox) ([]session.InboxSpliced, bool, error) {
+		p, ok := box.Remove(id)
+		return []session.InboxSpliced{p}, ok, nil
+	})
+}
+
+// Move takes a waiting message to another place of the inbox; false if it is no
+// longer waiting. Past the end is the end.
+func (a *Agent) Move(id string, to session.Target, at int) (bool, error) {
+	return a.edit(func(box *session.Inbox) ([]session.InboxSpliced, bool, error) {
+		splices, ok := box.Move(id, to, at)
+		return splices, ok, nil
+	})
+}
+
+// Release lets held messages go, and wakes the agent when there were any.
+func (a *Agent) Release(ids ...string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return ErrClosed
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if _, err := a.log.Append(session.Draft{Data: session.InboxHeld{IDs: ids, Held: false}}); err != nil {
+		return err
+	}
+	if a.act == nil {
+		a.start()
+	} else if a.act.maintenance || a.act.closing || a.act.ctx.Err() != nil {
+		a.latch = true
+	}
+	return nil
+}
+
+// edit writes what plan makes of the inbox of now.
+func (a *Agent) edit(plan func(*session.Inbox) ([]session.InboxSpliced, bool, error)) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	box := a.log.Inbox()
+	splices, ok, err := plan(&box)
+	if err != nil || !ok {
+		return false, err
+	}
+	return true, a.appendSplices(splices)
+}
+
+func newActivity(parent context.Context) *activity {
+	act := &activity{done: make(chan struct{})}
+	act.ctx, act.cancel = context.WithCancelCause(parent)
+	return act
+}

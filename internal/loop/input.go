@@ -1,0 +1,126 @@
+package loop
+
+import (
+	"dsh/internal/llm"
+	"dsh/internal/session"
+)
+
+// input claims what waits for the boundary and asks the extensions what enters the
+// step. What arrives from here on belongs to the next boundary. owes says that a
+// step follows in any case. A claimed batch that does not enter goes back to the
+// head of its queue, unless an extension rejected it or the user's cancel dropped
+// it.
+func (t *turn) input(target session.Target, owes bool) (enter []*llm.Message, rejected string, err error) {
+	if err := t.check(); err != nil {
+		return nil, "", err
+	}
+	batch, err := t.a.claim(target)
+	if err != nil {
+		return nil, "", err
+	}
+	enter, rejected, err = t.preStep(pointers(batch), owes)
+	if err == nil {
+		err = t.check()
+	}
+	if err == nil && rejected == "" && (owes || len(enter) > 0) {
+		err = t.spendStep()
+	}
+	if err != nil {
+		if e := t.a.requeue(t.act, batch); e != nil {
+			t.a.fail(e)
+		}
+		return nil, "", err
+	}
+	return enter, rejected, nil
+}
+
+func (t *turn) preStep(batch []*llm.Message, owes bool) (enter []*llm.Message, rejected string, err error) {
+	a := t.a
+	if a.holdsKey(batch) {
+		return nil, "the prompt contains your API key", nil
+	}
+	enter = append(enter, batch...)
+	if len(enter) > 0 && a.o.Environment != nil && !a.d.environmentSent {
+		enter = append(enter, a.environment())
+		a.d.environmentSent = true
+	}
+	if owes || len(enter) > 0 {
+		enter = append(enter, t.budgetNotes()...)
+	}
+	for _, ext := range a.o.Extensions.PreStep {
+		enter, rejected, err = ext.PreStep(t.ctx, Batch{Turn: t.n, Step: t.step + 1, Messages: enter})
+		if err != nil || rejected != "" {
+			return nil, rejected, err
+		}
+		if err := t.check(); err != nil {
+			return nil, "", err
+		}
+	}
+	return enter, "", nil
+}
+
+func (a *Agent) environment() *llm.Message {
+	m := a.o.Environment()
+	m.ID = session.NewID()
+	return &m
+}
+
+// holdsKey reports whether the door took a key out of a message: the text is safe
+// by now, but it is not what the user meant to send.
+func (a *Agent) holdsKey(batch []*llm.Message) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, m := range batch {
+		if a.redacted[m.ID] {
+			return true
+		}
+	}
+	return false
+}
+
+// claim takes what waits for a boundary out of the inbox.
+func (a *Agent) claim(target session.Target) ([]llm.Message, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	box := a.log.Inbox()
+	batch, splices := box.Claim(target)
+	return batch, a.appendSplices(splices)
+}
+
+// requeue puts a batch back to the head of its queues. When a cancel emptied the
+// queues meanwhile, the batch leaves them again, as what it is: canceled.
+func (a *Agent) requeue(act *activity, batch []llm.Message) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	box := a.log.Inbox()
+	var splices []session.InboxSpliced
+	for _, back := range box.Requeue(batch) {
+		splices = append(splices, back)
+		if act.drop {
+			splices = append(splices, session.InboxSpliced{Target: back.Target,
+				RemovedCount: len(back.Inserted), Outcome: session.OutcomeCanceled})
+		}
+	}
+	return a.appendSplices(splices)
+}
+
+// appendSplices writes changes of the inbox in one append. The caller holds a.mu.
+func (a *Agent) appendSplices(splices []session.InboxSpliced) error {
+	if len(splices) == 0 {
+		return nil
+	}
+	drafts := make([]session.Draft, len(splices))
+	for i, s := range splices {
+		drafts[i] = session.Draft{Data: s}
+	}
+	_, err := a.log.Append(drafts...)
+	return err
+}
+
+func pointers(batch []llm.Message) []*llm.Message {
+	all := make([]*llm.Message, len(batch))
+	for i := range batch {
+		all[i] = &batch[i]
+	}
+	return all
+}

@@ -1,0 +1,88 @@
+package loop
+
+import (
+	"context"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"dsh/internal/llm"
+	"dsh/internal/policy"
+	"dsh/internal/session"
+	"dsh/internal/tools"
+)
+
+// Model is what the loop needs of a provider: one dispatch of a request. The last
+// chunk is a finish; provider failures are finishes too. An error means that the
+// request was refused on this side (by BeforeSend, or by a fault of ours).
+type Model interface {
+	Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Chunk, error]
+}
+
+// Route names a model and says how to reach it.
+type Route struct {
+	Model    Model
+	Config   llm.Config
+	Defaults []string // names of Config fields that the user did not choose
+	Window   int      // tokens of context, 0 unknown
+}
+
+// Limits of a turn; zero means none.
+type Budgets struct {
+	Steps int
+	Calls int
+	Time  time.Duration // without the time a person was asked
+}
+
+// DefaultSteps ends a turn that no person would have let run so long.
+const DefaultSteps = 200
+
+// DefaultParallel is how many tool bodies of one message run at once.
+const DefaultParallel = 10
+
+// Options is everything an Agent is made of. Log, Tools and Route are required; a
+// Route without a Model makes turns fail with a message that says so.
+type Options struct {
+	Log   *session.Log
+	Route Route
+	Tools *tools.Registry
+	Rules policy.Rules
+	Cwd   string // absolute; where relative paths of calls start
+
+	System      string             // the system prompt of a session that has none yet
+	Environment func() llm.Message // the environment block, sent once in each process; nil: none
+
+	Budgets     Budgets
+	Retry       RetryPolicy
+	MaxParallel int  // 0: DefaultParallel
+	Asks        bool // a person can answer; otherwise what would ask is denied
+
+	Extensions Extensions
+
+	// Redact takes the user's own keys out of a prompt before it is logged; found
+	// says that it did, and the prompt is then rejected. Nil: no keys.
+	Redact func(text string) (clean string, found bool)
+
+	// OnStatus hears of idle -> running -> idle, in order, never under a lock, and
+	// from a goroutine of the Agent: it must return soon.
+	OnStatus func(running bool)
+
+	// Random is the source of jitter, in [0,1). Nil: math/rand.
+	Random func() float64
+}
+
+func (o *Options) fill() {
+	if o.MaxParallel == 0 {
+		o.MaxParallel = DefaultParallel
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
+	}
+	if o.OnStatus == nil {
+		o.OnStatus = func(bool) {}
+	}
+	if o.Redact == nil {
+		o.Redact = func(text string) (string, bool) { return text, false }
+	}
+	o.Retry.fill()
+}

@@ -1,0 +1,156 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+
+	"dsh/internal/llm"
+	"dsh/internal/policy"
+	"dsh/internal/session"
+)
+
+// driverState is what the driver remembers between steps. All of it but the flags of
+// this process is a fold over events: the same log gives the same decisions.
+type driverState struct {
+	a *Agent
+
+	environmentSent bool // by this process
+	headerSent      bool // by this process
+
+	frozen  *llm.Header // the last logged header: its prompt and tools stay in force
+	context *session.RequestContext
+	calls   map[string]bool // ids of all calls, so that none is used twice
+	preset  string          // last logged
+	rules   []policy.Rule   // made during the session
+	repeat  repeats
+	retries retries
+	spent   spent
+}
+
+func (d *driverState) init(a *Agent) {
+	d.a = a
+	d.calls = map[string]bool{}
+	reader := a.log.Reader(0)
+	defer reader.Close()
+	for _, ev := range reader.Next() {
+		d.apply(&ev)
+	}
+	if d.frozen != nil && !sameTools(d.frozen.Tools, a.o.Tools.Names()) {
+		d.frozen = nil // made with other tools: the session goes on with ours
+	}
+}
+
+// apply is the fold. It is called with every event the driver wrote, and with the
+// whole log at the start.
+func (d *driverState) apply(ev *session.Event) {
+	switch data := ev.Data.(type) {
+	case session.RequestHeader:
+		d.frozen = &data.Header
+	case session.RequestContext:
+		d.context = &data
+	case session.AssistantMessage:
+		for _, call := range data.Message.Calls() {
+			d.calls[call.ID] = true
+		}
+	case session.PolicyPreset:
+		d.preset = data.Preset
+	case session.PolicyRule:
+		if rule, err := policy.ParseRule(data.Pattern, data.Decision, "session"); err == nil {
+			d.rules = append(d.rules, rule)
+		}
+	}
+	d.repeat.apply(ev)
+	d.retries.apply(ev)
+	d.spent.apply(ev)
+}
+
+// header is that of the next request. Prompt and tools are frozen: what the log
+// says holds until the tools change.
+func (d *driverState) header(route Route) llm.Header {
+	h := llm.Header{Config: route.Config, AdapterDefaults: route.Defaults}
+	if d.frozen != nil {
+		h.System, h.Tools = d.frozen.System, d.frozen.Tools
+		h.Config, h.AdapterDefaults = keepEffort(*d.frozen, h)
+		return h
+	}
+	h.System, h.Tools = d.a.o.System, d.a.o.Tools.Schemas()
+	return h
+}
+
+// keepEffort carries an effort that the user chose for exactly this route over a
+// resume that does not name one.
+func keepEffort(old, h llm.Header) (llm.Config, []string) {
+	const field = "reasoningEffort"
+	same := old.Config.Provider == h.Config.Provider && old.Config.Model == h.Config.Model
+	chosen := !slices.Contains(old.AdapterDefaults, field) && old.Config.ReasoningEffort != ""
+	if same && chosen && slices.Contains(h.AdapterDefaults, field) {
+		h.Config.ReasoningEffort = old.Config.ReasoningEffort
+		h.AdapterDefaults = slices.DeleteFunc(slices.Clone(h.AdapterDefaults), func(s string) bool { return s == field })
+	}
+	return h.Config, h.AdapterDefaults
+}
+
+// headerReason is why the header must be logged now; "" when it stands already.
+func (d *driverState) headerReason(h llm.Header) string {
+	logged, ok := d.a.log.RequestHeader()
+	switch first := !d.headerSent; {
+	case first && !ok:
+		d.headerSent = true
+		return headerInitial
+	case first:
+		d.headerSent = true
+		return headerResume
+	case !logged.Equal(h):
+		return headerChange
+	}
+	return ""
+}
+
+func (d *driverState) knowsContext(c session.RequestContext) bool {
+	if d.context == nil || d.context.Provider != c.Provider || d.context.Model != c.Model {
+		return false
+	}
+	a, b := d.context.ContextWindow, c.ContextWindow
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+func (d *driverState) newCallID() string {
+	return d.uniqueCallID(fmt.Sprintf("call_%d", len(d.calls)+1))
+}
+
+// uniqueCallID keeps an id unless the session has used it.
+func (d *driverState) uniqueCallID(id string) string {
+	if !d.calls[id] {
+		return id
+	}
+	for n := 2; ; n++ {
+		if next := fmt.Sprintf("%s-%d", id, n); !d.calls[next] {
+			return next
+		}
+	}
+}
+
+func sameTools(schemas []llm.ToolSchema, names []string) bool {
+	return slices.EqualFunc(schemas, names, func(s llm.ToolSchema, name string) bool { return s.Name == name })
+}
+
+// presetNames are the original's words for the presets.
+var presetNames = map[policy.Preset]string{policy.PresetReadOnly: "read-only", policy.PresetAsk: "workspace-write",
+	policy.PresetWorkspace: "workspace-write", policy.PresetFull: "danger-full-access"}
+
+// logPreset records the rules' preset, in our words and in the original's, unless
+// the log says so already.
+func (a *Agent) logPreset() error {
+	preset := a.o.Rules.Preset
+	if a.d.preset == string(preset) {
+		return nil
+	}
+	approval := "never"
+	if a.o.Asks && preset != policy.PresetFull {
+		approval = "ask"
+	}
+	return a.append(
+		session.Draft{Data: session.PolicyPreset{Preset: string(preset)}},
+		session.Draft{Data: session.PermissionPreset{Preset: presetNames[preset]}},
+		session.Draft{Data: session.ApprovalPolicy{Policy: approval}})
+}

@@ -1,0 +1,267 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"dsh/internal/llm"
+	"dsh/internal/session"
+)
+
+// turn is the state of the turn under way. It belongs to the driver.
+type turn struct {
+	a     *Agent
+	act   *activity
+	ctx   context.Context
+	n     int
+	step  int // the last step that was opened, 0 none
+	clock *clock
+
+	maxTokens bool // some step hit the output limit: sticky for the outcome
+}
+
+// errStopped means that the turn's context ended; the cause says why.
+var errStopped = errors.New("the turn was stopped")
+
+// turn runs one turn and reports whether the driver may go on with the queue. A
+// turn that was opened is closed, whatever happens in it.
+func (a *Agent) turn(act *activity) (goOn bool) {
+	if act.ctx.Err() != nil {
+		return false // cancelled before it began: nothing to balance
+	}
+	t := &turn{a: a, act: act, ctx: act.ctx, n: a.log.LastTurn() + 1}
+	if err := a.append(session.Draft{Data: session.TurnStart{Turn: t.n}}); err != nil {
+		a.fail(err)
+		return false
+	}
+	if err := a.logPreset(); err != nil {
+		a.fail(err)
+	}
+	t.clock = startClock(a.o.Budgets.Time, func() {
+		t.stop("budget: time " + a.o.Budgets.Time.String())
+	})
+	reason, err := t.run()
+	t.clock.stop()
+	if err != nil {
+		reason = t.outcome(err)
+	}
+	a.close(act)
+	err = a.append(session.Draft{Data: session.TurnEnd{Turn: t.n, Reason: reason}})
+	if err == nil {
+		err = a.log.Sync()
+	}
+	if err != nil {
+		a.fail(err)
+		return false
+	}
+	return reason.Kind == session.Completed || reason.Kind == session.MaxTokens
+}
+
+// run is the loop over steps. owes says that tools ran and the model has not read
+// their results; it is not the same as having a reason to end with.
+func (t *turn) run() (session.EndReason, error) {
+	target, owes := session.NextTurn, false
+	for {
+		batch, rejected, err := t.input(target, owes)
+		if err != nil {
+			return session.EndReason{}, err
+		}
+		if rejected != "" {
+			return session.EndReason{Kind: session.Blocked}, nil
+		}
+		if len(batch) == 0 && !owes {
+			return t.reason(), nil // nothing to say: an emptied prompt costs no request
+		}
+		if owes, err = t.runStep(batch); err != nil {
+			return session.EndReason{}, err
+		}
+		if !owes {
+			reason, done, err := t.mayEnd()
+			if err != nil || done {
+				return reason, err
+			}
+		}
+		target = session.NextStep
+	}
+}
+
+// mayEnd asks the extensions, then closes the turn to further input if there is
+// none. A steer that arrives before the close gets its step.
+func (t *turn) mayEnd() (reason session.EndReason, done bool, err error) {
+	if err := t.check(); err != nil {
+		return reason, false, err
+	}
+	reason = t.reason()
+	if t.a.hasStepInput() {
+		return reason, false, nil
+	}
+	for _, ext := range t.a.o.Extensions.TurnStopping {
+		ending, err := ext.TurnStopping(t.ctx, Stopping{Turn: t.n, Reason: reason})
+		if err != nil {
+			return reason, false, err
+		}
+		if err := t.check(); err != nil {
+			return reason, false, err
+		}
+		for _, m := range ending.Continue {
+			if _, err := t.a.Inject(m); err != nil {
+				return reason, false, err
+			}
+		}
+		if ending.Reason != nil {
+			reason = *ending.Reason
+		}
+	}
+	return reason, t.a.closeUnlessInput(t.act), nil
+}
+
+func (t *turn) reason() session.EndReason {
+	if t.maxTokens {
+		return session.EndReason{Kind: session.MaxTokens}
+	}
+	return session.EndReason{Kind: session.Completed}
+}
+
+// runStep opens a step, enters its input, runs it and closes it, also when it
+// fails: every call of it has its result before step/end.
+func (t *turn) runStep(batch []*llm.Message) (owes bool, err error) {
+	if err := t.check(); err != nil {
+		return false, err
+	}
+	t.step++
+	drafts := []session.Draft{{Data: session.StepStart{Turn: t.n, Step: t.step}}}
+	for _, m := range batch {
+		drafts = append(drafts, session.Visible(session.UserMessage{Message: *m}))
+	}
+	if err := t.a.append(drafts...); err != nil {
+		t.step--
+		return false, err
+	}
+	owes, err = t.requests()
+	if pairErr := t.pairRest(err); err == nil {
+		err = pairErr
+	}
+	if endErr := t.a.append(session.Draft{Data: session.StepEnd{Turn: t.n, Step: t.step}}); err == nil {
+		err = endErr
+	}
+	return owes, err
+}
+
+// pairRest gives a result to every call that the step leaves without one.
+func (t *turn) pairRest(stepErr error) error {
+	why := session.Broken
+	if stepErr == nil || t.ctx.Err() != nil {
+		why = session.Cancelled
+	}
+	rest := session.Pair(t.a.log.OpenStep(), why)
+	if len(rest) == 0 {
+		return nil
+	}
+	return t.a.append(rest...)
+}
+
+// outcome is what a failed run of the turn is recorded as. An abort wins over
+// whatever error it provoked.
+func (t *turn) outcome(err error) session.EndReason {
+	if t.ctx.Err() != nil {
+		cause := causeOf(t.ctx)
+		return session.EndReason{Kind: session.Aborted, Cause: &cause}
+	}
+	failure := &llm.Failure{Code: llm.CodeUnknown, Message: err.Error()}
+	errors.As(err, &failure)
+	return session.EndReason{Kind: session.Failed, Failure: failure}
+}
+
+// stop ends the turn for a reason that dsh itself has: a budget or a guard.
+func (t *turn) stop(reason string) {
+	t.act.cancel(&session.Cause{Kind: session.ByHook, Reason: reason})
+}
+
+// check is the one place where the driver looks whether the turn was ended.
+func (t *turn) check() error {
+	if t.ctx.Err() != nil {
+		return errStopped
+	}
+	return nil
+}
+
+// close marks the activity as past its last claim.
+func (a *Agent) close(act *activity) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	act.closing = true
+}
+
+// closeUnlessInput closes unless next-step input waits; both are decided under the
+// lock that sends take.
+func (a *Agent) closeUnlessInput(act *activity) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	act.closing = !a.hasStepInput()
+	return act.closing
+}
+
+func (a *Agent) hasStepInput() bool {
+	box := a.log.Inbox()
+	return box.Ready(session.NextStep)
+}
+
+// append writes to the log and feeds the driver's own folds.
+func (a *Agent) append(drafts ...session.Draft) error {
+	events, err := a.log.Append(drafts...)
+	for i := range events {
+		a.d.apply(&events[i])
+	}
+	return err
+}
+
+// fail remembers an error that the log could not take.
+func (a *Agent) fail(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.err = err
+}
+
+// clock ends a turn after its time; it stands still while a person is asked.
+type clock struct {
+	left    time.Duration
+	resumed time.Time
+	timer   *time.Timer
+}
+
+func startClock(limit time.Duration, expired func()) *clock {
+	if limit <= 0 {
+		return &clock{}
+	}
+	return &clock{left: limit, resumed: time.Now(), timer: time.AfterFunc(limit, expired)}
+}
+
+func (c *clock) stop() {
+	if c.timer != nil && c.timer.Stop() {
+		c.left -= time.Since(c.resumed)
+	}
+}
+
+func (c *clock) resume() {
+	if c.timer != nil {
+		c.resumed = time.Now()
+		c.timer.Reset(max(c.left, 0))
+	}
+}
+
+// remaining is the time left; false if there is no limit.
+func (c *clock) remaining() (time.Duration, bool) {
+	if c.timer == nil {
+		return 0, false
+	}
+	return c.left - time.Since(c.resumed), true
+}
+
+func causeOf(ctx context.Context) session.Cause {
+	var c *session.Cause
+	if errors.As(context.Cause(ctx), &c) {
+		return *c
+	}
+	return session.Cause{Kind: session.Disposed}
+}
