@@ -14,6 +14,7 @@ type parser struct {
 	script *Script
 	lines  []string
 	at     int    // index of the line being read
+	where  int    // number of the line that an error is about
 	reply  *reply // nil while in the settings
 	usage  *usage // of the settings
 	seen   map[string]bool
@@ -84,18 +85,22 @@ func parse(name, text string) (*Script, error) {
 		seen:   map[string]bool{},
 	}
 	for ; p.at < len(p.lines); p.at++ {
-		start := p.at
+		p.where = p.at + 1
 		if err := p.line(strings.TrimSpace(p.lines[p.at])); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, start+1, err)
+			return nil, p.located(err)
 		}
 	}
 	if err := p.closeReply(); err != nil {
-		return nil, err
+		return nil, p.located(err)
 	}
 	if len(p.script.replies) == 0 {
 		return nil, fmt.Errorf("%s:%d: no reply: begin one with ==", name, len(p.lines))
 	}
 	return p.script, nil
+}
+
+func (p *parser) located(err error) error {
+	return fmt.Errorf("%s:%d: %w", p.script.name, p.where, err)
 }
 
 func (p *parser) line(line string) error {
@@ -144,11 +149,13 @@ func (p *parser) closeReply() error {
 	if r == nil {
 		return nil
 	}
-	if (r.body != nil || r.status != 0) && len(r.steps) > 0 {
-		return fmt.Errorf("%s:%d: reply %q streams and has a status or body: it can only do one", p.script.name, r.line, r.name)
-	}
-	if p.seen["repeat"] && p.seen["loop"] {
-		return fmt.Errorf("%s:%d: reply %q has repeat and loop: choose one", p.script.name, r.line, r.name)
+	switch {
+	case (r.body != nil || r.status != 0) && len(r.steps) > 0:
+		p.where = r.line
+		return fmt.Errorf("reply %q streams and has a status or body: it can only do one", r.name)
+	case p.seen["repeat"] && p.seen["loop"]:
+		p.where = r.line
+		return fmt.Errorf("reply %q has repeat and loop: choose one", r.name)
 	}
 	return nil
 }

@@ -145,7 +145,11 @@ func (s *Server) record(body []byte) *request {
 // judge is the provider's opinion of a request: 0 if it is served.
 func (s *Server) judge(q *request) (status int, refusal []byte) {
 	if !s.script.lenient {
-		if status, refusal = Validate(q.body, s.script.dialect); status != 0 {
+		status, refusal = Validate(q.body, s.script.dialect)
+		if status == 0 && !q.stream {
+			status, refusal = http.StatusBadRequest, apiError(s.script.dialect, "a scripted provider only streams: set stream", "stream")
+		}
+		if status != 0 {
 			s.fault(fmt.Errorf("request %d refused: %d %s", q.number, status, refusal))
 			return status, refusal
 		}
