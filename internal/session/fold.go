@@ -131,6 +131,7 @@ func (f *fold) apply(ev *Event) {
 	if p, ok := ev.Data.(InboxSpliced); ok && ev.Seq >= f.seed {
 		f.consumed.splice(&p, removed)
 	}
+	f.state.Consumed = f.consumed.last
 }
 
 // messages are what the model sees; see surface.Messages.

@@ -18,6 +18,7 @@ type State struct {
 	Step     int // the open step, or the last one of the turn; 0 before the first
 	StepOpen bool
 	LastEnd  *EndReason // of the last turn that ended
+	Consumed Consumed
 	Title    string
 
 	Header    *llm.Header // in force; nil before the first request
