@@ -174,19 +174,6 @@ func TestLoadNamesTheFile(t *testing.T) {
 	}
 }
 
-func TestLoadReadsEverySample(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("../../../testdata/scripts/*.txt")
-	if err != nil || len(files) < 5 {
-		t.Fatalf("%d samples, %v", len(files), err)
-	}
-	for _, file := range files {
-		if _, err := Load(file); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	f.Add("== a\ntext <<END\nx\nEND\ncall read {}\n")
 	f.Add("usage none\n== a\nraw \\x41{{repeat 2 x}}\n")
