@@ -139,7 +139,11 @@ func linesOf(t testing.TB, path string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.SplitAfter(strings.TrimSuffix(string(b), "\n")+"\n", "\n")
+	lines := strings.SplitAfter(string(b), "\n")
+	if n := len(lines) - 1; lines[n] == "" {
+		lines = lines[:n]
+	}
+	return lines
 }
 
 // write puts a log of the given lines into a store, where its header belongs.
