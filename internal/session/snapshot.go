@@ -16,6 +16,7 @@ type Snapshot struct {
 	header  Header
 	size    int64
 	state   State
+	inbox   Inbox
 	closers []Event
 	err     error
 
@@ -64,6 +65,7 @@ func read(path string) (s *Snapshot, odd bool, err error) {
 		s.closers = append(s.closers, ev)
 	}
 	s.state = ld.fold.state.clone()
+	s.inbox = ld.fold.inbox
 	return s, odd, nil
 }
 
@@ -79,6 +81,9 @@ func (s *Snapshot) Closers() []Event { return s.closers }
 
 // State is the runtime state after the closers.
 func (s *Snapshot) State() State { return s.state.clone() }
+
+// Pending is what waits in the inbox after the closers, next-step items first.
+func (s *Snapshot) Pending() []QueueItem { return s.inbox.Items() }
 
 // Err is what ended the last walk early, nil if nothing did.
 func (s *Snapshot) Err() error { return s.err }
