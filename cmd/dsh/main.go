@@ -72,7 +72,7 @@ func newRoot(s streams) *cobra.Command {
 		newConfigCommand(s),
 		newVersionCommand(s),
 	)
-	addHidden(root, s)
+	root.AddCommand(newModelCommand(s))
 	return root
 }
 
