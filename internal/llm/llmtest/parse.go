@@ -81,7 +81,7 @@ var directives = sync.OnceValue(func() map[string]directive {
 func parse(name, text string) (*Script, error) {
 	p := &parser{
 		script: &Script{name: name, dialect: DeepSeek, models: []string{"deepseek-flash", "deepseek-v4-pro"}},
-		lines:  strings.Split(text, "\n"),
+		lines:  strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n"),
 		seen:   map[string]bool{},
 	}
 	for ; p.at < len(p.lines); p.at++ {

@@ -99,6 +99,14 @@ usage none
 	}
 }
 
+func TestParseTakesCRLF(t *testing.T) {
+	t.Parallel()
+	script := mustParse(t, "== a\r\ntext <<END\r\none\r\ntwo\r\nEND\r\n")
+	if got := script.replies[0].steps[0].text; got != "one\ntwo" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestParseErrorsNameFileAndLine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
