@@ -68,20 +68,18 @@ var directives = sync.OnceValue(func() map[string]directive {
 		"raw":       {inReply, false, (*parser).addRaw},
 		"finish":    {inReply, false, streamWord(stepFinish)},
 		"hold":      {inReply, false, streamWord(stepHold)},
-		"pause": {inReply, false, duration(func(p *parser, d time.Duration) {
-			p.reply.steps = append(p.reply.steps, step{kind: stepPause, wait: d})
-		})},
-		"done": bareStep("done", stepDone),
-		"eof":  bareStep("eof", stepEOF),
-		"cut":  bareStep("cut", stepCut),
-		"hang": bareStep("hang", stepHang),
+		"pause":     {inReply, false, (*parser).addPause},
+		"done":      bareStep("done", stepDone),
+		"eof":       bareStep("eof", stepEOF),
+		"cut":       bareStep("cut", stepCut),
+		"hang":      bareStep("hang", stepHang),
 	}
 })
 
 func parse(name, text string) (*Script, error) {
 	p := &parser{
 		script: &Script{name: name, dialect: DeepSeek, models: []string{"deepseek-flash", "deepseek-v4-pro"}},
-		lines:  strings.Split(text, "\n"),
+		lines:  strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n"),
 		seen:   map[string]bool{},
 	}
 	for ; p.at < len(p.lines); p.at++ {
@@ -114,7 +112,10 @@ func (p *parser) line(line string) error {
 		p.openReply(strings.TrimSpace(title))
 		return nil
 	}
-	word, arg, _ := strings.Cut(line, " ")
+	word, arg := line, ""
+	if i := strings.IndexAny(line, " \t"); i > 0 {
+		word, arg = line[:i], line[i:]
+	}
 	key, id, hasID := strings.Cut(word, "#")
 	if hasID && key == "call" && id != "" {
 		return p.call(id, arg)

@@ -99,6 +99,14 @@ usage none
 	}
 }
 
+func TestParseTakesCRLFAndTabs(t *testing.T) {
+	t.Parallel()
+	script := mustParse(t, "== a\r\ntext\t<<END\r\none\r\ntwo\r\nEND\r\n")
+	if got := script.replies[0].steps[0].text; got != "one\ntwo" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestParseErrorsNameFileAndLine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
@@ -132,6 +140,8 @@ func TestParseErrorsNameFileAndLine(t *testing.T) {
 		{"== a\nraw \\x4", "test.txt:2: bad escape"},
 		{"== a\nraw x\\", "test.txt:2: bad escape"},
 		{"== a\ncut\ntext x", "test.txt:3: nothing can follow cut"},
+		{"== a\neof\npause 1s", "test.txt:3: nothing can follow eof"},
+		{"== a\nhang\ncut", "test.txt:3: nothing can follow hang"},
 		{"== a\nhang now", `test.txt:2: unexpected "now"`},
 		{"== a\nexpect something", "test.txt:2: want \"text\""},
 		{"== a\nexpect any", "test.txt:2: want \"text\""},

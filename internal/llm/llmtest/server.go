@@ -79,7 +79,8 @@ func (s *Server) Done() error {
 	return errors.Join(faults...)
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers one request. Where a reply breaks off it panics with
+// http.ErrAbortHandler, which an http.Server turns into a broken connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models"):
@@ -137,9 +138,10 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) record(body []byte) *request {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.bodies = append(s.bodies, body)
-	return readRequest(len(s.bodies), body)
+	number := len(s.bodies)
+	s.mu.Unlock()
+	return readRequest(number, body)
 }
 
 // judge is the provider's opinion of a request: 0 if it is served.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -339,13 +340,13 @@ func TestMissingRepliesAreReported(t *testing.T) {
 func TestLongTextsArriveWhole(t *testing.T) {
 	t.Parallel()
 	const size = 5_000_000
-	both(t, "== one\ntext {{repeat 5000000 a}}\n== words\ntext {{repeat 2500000 a }}\n== call\nchunks 1\ncall write {\"content\":\"{{repeat 5000000 b}}\"}", func(c *client, _ *Server) {
+	both(t, "== one\ntext {{repeat 5000000 a}}\n== words\ntext {{repeat 500000 a }}\n== call\nchunks 1\ncall write {\"content\":\"{{repeat 5000000 b}}\"}", func(c *client, _ *Server) {
 		_, _, answer, err := c.post(valid)
 		if err != nil || strings.Count(answer, strings.Repeat("a", size)) != 1 || strings.Count(answer, `"content":"`) != 1 {
 			t.Errorf("%d bytes, %v", len(answer), err)
 		}
 		_, _, answer, err = c.post(valid)
-		if err != nil || strings.Count(answer, "a ") != size/2 || strings.Count(answer, `"content":"`) != maxPieces {
+		if err != nil || strings.Count(answer, "a ") != size/10 || strings.Count(answer, `"content":"`) != maxPieces {
 			t.Errorf("%d bytes in %d pieces, %v", len(answer), strings.Count(answer, `"content":"`), err)
 		}
 		if _, _, answer, err = c.post(valid); err != nil || !strings.Contains(answer, strings.Repeat("b", size)) {
@@ -357,14 +358,17 @@ func TestLongTextsArriveWhole(t *testing.T) {
 func TestTooLargeRequestIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "lenient\n== a\noptional")
-	status, _, _, err := pipeClient(t, s).post(strings.Repeat("x", maxBody+1))
-	if err == nil && status != 413 {
-		t.Errorf("status %d", status)
-	}
-	if len(s.Requests()) != 0 {
-		t.Error("the request was recorded")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("POST", "/v1/chat/completions", io.LimitReader(blanks{}, maxBody+1)))
+	if w.Code != 413 || len(s.Requests()) != 0 {
+		t.Errorf("status %d, %d requests recorded", w.Code, len(s.Requests()))
 	}
 }
+
+// blanks is an endless body.
+type blanks struct{}
+
+func (blanks) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestParallelRequestsAreServedOnceEach(t *testing.T) {
 	t.Parallel()
@@ -421,7 +425,7 @@ func TestHangLastsUntilTheClientGoes(t *testing.T) {
 
 func TestCloseEndsReplies(t *testing.T) {
 	t.Parallel()
-	for _, wait := range []string{"hang", "pause 20h", "hold never", "delay 20h"} {
+	for _, wait := range []string{"hang", "pause 20h", "hold never", "delay 20h", "text x\npause 20h"} {
 		t.Run(wait, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -430,7 +434,7 @@ func TestCloseEndsReplies(t *testing.T) {
 				ended := make(chan struct{})
 				go func() {
 					defer close(ended)
-					if _, _, answer, err := c.post(valid); err == nil && strings.Contains(answer, "DONE") {
+					if _, _, answer, err := c.post(valid); err == nil {
 						t.Errorf("a closed reply ended in good order: %s", answer)
 					}
 				}()
