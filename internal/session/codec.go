@@ -17,7 +17,7 @@ var ours = map[Type]bool{
 
 // kept are the types of the format that dsh knows and does not act on: Raw.
 var kept = map[Type]bool{
-	"tool/code-dispatch-start": true, "tool/code-dispatch": true, "todo/write": true,
+	"tool/code-dispatch-start": true, "tool/code-dispatch": true, typeTodoWrite: true,
 	"session/title-llm-request": true, "agent-preset/selected": true,
 	"compaction/start": true, "compaction/summary": true, "compaction/end": true, "compaction/prune": true,
 	"plan/mode": true, "goal/change": true, "schedule/change": true, "hook/invoked": true, "hook/result": true,

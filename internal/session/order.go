@@ -81,7 +81,7 @@ func (o *order) check(ev *Event) error {
 			return fmt.Errorf("approval %q is decided and not waiting", p.ID)
 		}
 	case Raw:
-		if p.T == "todo/write" {
+		if p.T == typeTodoWrite {
 			return o.inTurn()
 		}
 	}
