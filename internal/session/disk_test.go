@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -48,6 +49,19 @@ func mustOpen(t testing.TB, l *Log) (*Log, Opened) {
 func mustClose(t testing.TB, l *Log) {
 	t.Helper()
 	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kill leaves a log as the death of its process would: nothing that waits is
+// written, nothing is synced, the kernel takes the lock back.
+func kill(t testing.TB, l *Log) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.stopFlusher()
+	if err := errors.Join(l.file.close(), l.lock.f.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

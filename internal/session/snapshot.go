@@ -135,7 +135,7 @@ func (s *Snapshot) walk() iter.Seq2[[]byte, []Event] {
 			return
 		}
 		defer src.close()
-		lines := newLineReader(io.NewSectionReader(src, 0, s.size))
+		lines := newLineReader(src, 0, s.size)
 		next, time := 0, s.header.CreatedAt
 		for {
 			line, _, err := lines.next()
