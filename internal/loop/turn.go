@@ -18,7 +18,8 @@ type turn struct {
 	step  int // the last step that was opened, 0 none
 	clock *clock
 
-	maxTokens bool // some step hit the output limit: sticky for the outcome
+	claimed   []llm.Message // out of the inbox and not yet in a step
+	maxTokens bool          // some step hit the output limit: sticky for the outcome
 }
 
 // errStopped means that the turn's context ended; the cause says why.
@@ -45,6 +46,9 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 	t.clock.stop()
 	if err != nil {
 		reason = t.outcome(err)
+		if e := a.requeue(act, t.claimed); e != nil {
+			a.fail(e)
+		}
 	}
 	a.close(act)
 	err = a.append(session.Draft{Data: session.TurnEnd{Turn: t.n, Reason: reason}})
@@ -138,6 +142,7 @@ func (t *turn) runStep(batch []*llm.Message) (owes bool, err error) {
 		t.step--
 		return false, err
 	}
+	t.claimed = nil
 	owes, err = t.requests()
 	if pairErr := t.pairRest(err); err == nil {
 		err = pairErr
