@@ -74,11 +74,10 @@ func (t *turn) run() (session.EndReason, error) {
 		if rejected != "" {
 			return session.EndReason{Kind: session.Blocked}, nil
 		}
-		if len(batch) == 0 && !owes {
-			return t.reason(), nil // nothing to say: an emptied prompt costs no request
-		}
-		if owes, err = t.runStep(batch); err != nil {
-			return session.EndReason{}, err
+		if owes || len(batch) > 0 { // an emptied prompt costs no request
+			if owes, err = t.runStep(batch); err != nil {
+				return session.EndReason{}, err
+			}
 		}
 		if !owes {
 			reason, done, err := t.mayEnd()
@@ -90,8 +89,9 @@ func (t *turn) run() (session.EndReason, error) {
 	}
 }
 
-// mayEnd asks the extensions, then closes the turn to further input if there is
-// none. A steer that arrives before the close gets its step.
+// mayEnd asks the extensions, unless nothing happened, then closes the turn to
+// further input if there is none. A steer that arrives before the close gets its
+// step.
 func (t *turn) mayEnd() (reason session.EndReason, done bool, err error) {
 	if err := t.check(); err != nil {
 		return reason, false, err
@@ -100,7 +100,11 @@ func (t *turn) mayEnd() (reason session.EndReason, done bool, err error) {
 	if t.a.hasStepInput() {
 		return reason, false, nil
 	}
-	for _, ext := range t.a.o.Extensions.TurnStopping {
+	extensions := t.a.o.Extensions.TurnStopping
+	if t.step == 0 {
+		extensions = nil
+	}
+	for _, ext := range extensions {
 		ending, err := ext.TurnStopping(t.ctx, Stopping{Turn: t.n, Reason: reason})
 		if err != nil {
 			return reason, false, err
