@@ -38,7 +38,6 @@ func (t *turn) preStep(batch []*llm.Message, owes bool) (enter []*llm.Message, r
 	enter = append(enter, batch...)
 	if len(enter) > 0 && a.o.Environment != nil && !a.d.environmentSent {
 		enter = append(enter, a.environment())
-		a.d.environmentSent = true
 	}
 	if owes || len(enter) > 0 {
 		enter = append(enter, t.budgetNotes()...)
@@ -55,9 +54,11 @@ func (t *turn) preStep(batch []*llm.Message, owes bool) (enter []*llm.Message, r
 	return enter, "", nil
 }
 
+// environment makes the block; it counts as sent once it has entered a step.
 func (a *Agent) environment() *llm.Message {
 	m := a.o.Environment()
 	m.ID = session.NewID()
+	a.d.environmentID = m.ID
 	return &m
 }
 
