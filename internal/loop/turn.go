@@ -14,6 +14,7 @@ type turn struct {
 	a     *Agent
 	act   *activity
 	ctx   context.Context
+	end   context.CancelCauseFunc // of ctx; the activity's is another one by the next turn
 	n     int
 	step  int // the last step that was opened, 0 none
 	clock *clock
@@ -31,7 +32,7 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 	if act.ctx.Err() != nil {
 		return false // cancelled before it began: nothing to balance
 	}
-	t := &turn{a: a, act: act, ctx: act.ctx, n: a.log.LastTurn() + 1}
+	t := &turn{a: a, act: act, ctx: act.ctx, end: act.cancel, n: a.log.LastTurn() + 1}
 	if err := a.append(session.Draft{Data: session.TurnStart{Turn: t.n}}); err != nil {
 		a.fail(err)
 		return false
@@ -184,7 +185,7 @@ func (t *turn) outcome(err error) session.EndReason {
 
 // stop ends the turn for a reason that dsh itself has: a budget or a guard.
 func (t *turn) stop(reason string) {
-	t.act.cancel(&session.Cause{Kind: session.ByHook, Reason: reason})
+	t.end(&session.Cause{Kind: session.ByHook, Reason: reason})
 }
 
 // check is the one place where the driver looks whether the turn was ended.
