@@ -18,6 +18,7 @@ type driverState struct {
 	environmentSent bool   // by this process
 	headerSent      bool   // by this process
 
+	open    int         // the turn that has no end yet, 0 none
 	frozen  *llm.Header // the last logged header: its prompt and tools stay in force
 	context *session.RequestContext
 	calls   map[string]bool // ids of all calls, so that none is used twice
@@ -49,6 +50,10 @@ func (d *driverState) init(a *Agent) {
 // whole log at the start.
 func (d *driverState) apply(ev *session.Event) {
 	switch data := ev.Data.(type) {
+	case session.TurnStart:
+		d.open = data.Turn
+	case session.TurnEnd:
+		d.open = 0
 	case session.RequestHeader:
 		d.frozen, d.headerSent = &data.Header, true
 	case session.UserMessage:

@@ -32,11 +32,13 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 	if act.ctx.Err() != nil {
 		return false // cancelled before it began: nothing to balance
 	}
-	t := &turn{a: a, act: act, ctx: act.ctx, end: act.cancel, n: a.log.LastTurn() + 1}
-	if err := a.append(session.Draft{Data: session.TurnStart{Turn: t.n}}); err != nil {
+	n, err := a.startTurn()
+	if err != nil {
+		a.close(act)
 		a.fail(err)
 		return false
 	}
+	t := &turn{a: a, act: act, ctx: act.ctx, end: act.cancel, n: n}
 	if err := a.logPreset(); err != nil {
 		a.fail(err)
 	}
@@ -61,6 +63,34 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 		return false
 	}
 	return reason.Kind == session.Completed || reason.Kind == session.MaxTokens
+}
+
+func (a *Agent) startTurn() (n int, err error) {
+	if err := a.closeBroken(); err != nil {
+		return 0, err
+	}
+	n = a.log.LastTurn() + 1
+	return n, a.append(session.Draft{Data: session.TurnStart{Turn: n}})
+}
+
+// closeBroken ends the turn that the log could not take the end of, when it was
+// full: what is open then would keep every later turn from starting.
+func (a *Agent) closeBroken() error {
+	if a.d.open == 0 {
+		return nil
+	}
+	box := a.log.Inbox()
+	if err := a.requeue(&activity{}, box.Claimed()); err != nil {
+		return err
+	}
+	step := a.log.OpenStep()
+	drafts := session.Pair(step, session.Broken)
+	if step.Step > 0 {
+		drafts = append(drafts, session.Draft{Data: session.StepEnd{Turn: step.Turn, Step: step.Step}})
+	}
+	failure := &llm.Failure{Code: llm.CodeUnknown, Message: "the session log could not be written"}
+	return a.append(append(drafts, session.Draft{Data: session.TurnEnd{Turn: a.d.open,
+		Reason: session.EndReason{Kind: session.Failed, Failure: failure}}})...)
 }
 
 // run is the loop over steps. owes says that tools ran and the model has not read
