@@ -19,6 +19,7 @@ type turn struct {
 	step  int // the last step that was opened, 0 none
 	clock *clock
 
+	route     Route         // of the last request
 	claimed   []llm.Message // out of the inbox and not yet in a step
 	maxTokens bool          // some step hit the output limit: sticky for the outcome
 }
