@@ -7,31 +7,27 @@ import (
 
 // input claims what waits for the boundary and asks the extensions what enters the
 // step. What arrives from here on belongs to the next boundary. owes says that a
-// step follows in any case. A claimed batch that does not enter goes back to the
-// head of its queue, unless an extension rejected it or the user's cancel dropped
-// it.
+// step follows in any case. The batch stays claimed until it has entered, or until
+// the extensions rejected or emptied it.
 func (t *turn) input(target session.Target, owes bool) (enter []*llm.Message, rejected string, err error) {
 	if err := t.check(); err != nil {
 		return nil, "", err
 	}
-	batch, err := t.a.claim(target)
-	if err != nil {
+	if t.claimed, err = t.a.claim(target); err != nil {
 		return nil, "", err
 	}
-	enter, rejected, err = t.preStep(pointers(batch), owes)
+	enter, rejected, err = t.preStep(pointers(t.claimed), owes)
 	if err == nil {
 		err = t.check()
 	}
-	if err == nil && rejected == "" && (owes || len(enter) > 0) {
-		err = t.spendStep()
-	}
 	if err != nil {
-		if e := t.a.requeue(t.act, batch); e != nil {
-			t.a.fail(e)
-		}
 		return nil, "", err
 	}
-	return enter, rejected, nil
+	if rejected != "" || len(enter) == 0 && !owes {
+		t.claimed = nil
+		return nil, rejected, nil
+	}
+	return enter, "", t.spendStep()
 }
 
 func (t *turn) preStep(batch []*llm.Message, owes bool) (enter []*llm.Message, rejected string, err error) {
@@ -42,7 +38,6 @@ func (t *turn) preStep(batch []*llm.Message, owes bool) (enter []*llm.Message, r
 	enter = append(enter, batch...)
 	if len(enter) > 0 && a.o.Environment != nil && !a.d.environmentSent {
 		enter = append(enter, a.environment())
-		a.d.environmentSent = true
 	}
 	if owes || len(enter) > 0 {
 		enter = append(enter, t.budgetNotes()...)
@@ -59,9 +54,11 @@ func (t *turn) preStep(batch []*llm.Message, owes bool) (enter []*llm.Message, r
 	return enter, "", nil
 }
 
+// environment makes the block; it counts as sent once it has entered a step.
 func (a *Agent) environment() *llm.Message {
 	m := a.o.Environment()
 	m.ID = session.NewID()
+	a.d.environmentID = m.ID
 	return &m
 }
 
@@ -84,7 +81,10 @@ func (a *Agent) claim(target session.Target) ([]llm.Message, error) {
 	defer a.mu.Unlock()
 	box := a.log.Inbox()
 	batch, splices := box.Claim(target)
-	return batch, a.appendSplices(splices)
+	if err := a.appendSplices(splices); err != nil {
+		return nil, err
+	}
+	return batch, nil
 }
 
 // requeue puts a batch back to the head of its queues. When a cancel emptied the

@@ -14,11 +14,14 @@ type turn struct {
 	a     *Agent
 	act   *activity
 	ctx   context.Context
+	end   context.CancelCauseFunc // of ctx; the activity's is another one by the next turn
 	n     int
 	step  int // the last step that was opened, 0 none
 	clock *clock
 
-	maxTokens bool // some step hit the output limit: sticky for the outcome
+	route     Route         // of the last request
+	claimed   []llm.Message // out of the inbox and not yet in a step
+	maxTokens bool          // some step hit the output limit: sticky for the outcome
 }
 
 // errStopped means that the turn's context ended; the cause says why.
@@ -30,11 +33,13 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 	if act.ctx.Err() != nil {
 		return false // cancelled before it began: nothing to balance
 	}
-	t := &turn{a: a, act: act, ctx: act.ctx, n: a.log.LastTurn() + 1}
-	if err := a.append(session.Draft{Data: session.TurnStart{Turn: t.n}}); err != nil {
+	n, err := a.startTurn()
+	if err != nil {
+		a.close(act)
 		a.fail(err)
 		return false
 	}
+	t := &turn{a: a, act: act, ctx: act.ctx, end: act.cancel, n: n}
 	if err := a.logPreset(); err != nil {
 		a.fail(err)
 	}
@@ -45,6 +50,9 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 	t.clock.stop()
 	if err != nil {
 		reason = t.outcome(err)
+		if e := a.requeue(act, t.claimed); e != nil {
+			a.fail(e)
+		}
 	}
 	a.close(act)
 	err = a.append(session.Draft{Data: session.TurnEnd{Turn: t.n, Reason: reason}})
@@ -56,6 +64,34 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 		return false
 	}
 	return reason.Kind == session.Completed || reason.Kind == session.MaxTokens
+}
+
+func (a *Agent) startTurn() (n int, err error) {
+	if err := a.closeBroken(); err != nil {
+		return 0, err
+	}
+	n = a.log.LastTurn() + 1
+	return n, a.append(session.Draft{Data: session.TurnStart{Turn: n}})
+}
+
+// closeBroken ends the turn that the log could not take the end of, when it was
+// full: what is open then would keep every later turn from starting.
+func (a *Agent) closeBroken() error {
+	if a.d.open == 0 {
+		return nil
+	}
+	box := a.log.Inbox()
+	if err := a.requeue(&activity{}, box.Claimed()); err != nil {
+		return err
+	}
+	step := a.log.OpenStep()
+	drafts := session.Pair(step, session.Broken)
+	if step.Step > 0 {
+		drafts = append(drafts, session.Draft{Data: session.StepEnd{Turn: step.Turn, Step: step.Step}})
+	}
+	failure := &llm.Failure{Code: llm.CodeUnknown, Message: "the session log could not be written"}
+	return a.append(append(drafts, session.Draft{Data: session.TurnEnd{Turn: a.d.open,
+		Reason: session.EndReason{Kind: session.Failed, Failure: failure}}})...)
 }
 
 // run is the loop over steps. owes says that tools ran and the model has not read
@@ -70,11 +106,10 @@ func (t *turn) run() (session.EndReason, error) {
 		if rejected != "" {
 			return session.EndReason{Kind: session.Blocked}, nil
 		}
-		if len(batch) == 0 && !owes {
-			return t.reason(), nil // nothing to say: an emptied prompt costs no request
-		}
-		if owes, err = t.runStep(batch); err != nil {
-			return session.EndReason{}, err
+		if owes || len(batch) > 0 { // an emptied prompt costs no request
+			if owes, err = t.runStep(batch); err != nil {
+				return session.EndReason{}, err
+			}
 		}
 		if !owes {
 			reason, done, err := t.mayEnd()
@@ -86,8 +121,9 @@ func (t *turn) run() (session.EndReason, error) {
 	}
 }
 
-// mayEnd asks the extensions, then closes the turn to further input if there is
-// none. A steer that arrives before the close gets its step.
+// mayEnd asks the extensions, unless nothing happened, then closes the turn to
+// further input if there is none. A steer that arrives before the close gets its
+// step.
 func (t *turn) mayEnd() (reason session.EndReason, done bool, err error) {
 	if err := t.check(); err != nil {
 		return reason, false, err
@@ -96,7 +132,11 @@ func (t *turn) mayEnd() (reason session.EndReason, done bool, err error) {
 	if t.a.hasStepInput() {
 		return reason, false, nil
 	}
-	for _, ext := range t.a.o.Extensions.TurnStopping {
+	extensions := t.a.o.Extensions.TurnStopping
+	if t.step == 0 {
+		extensions = nil
+	}
+	for _, ext := range extensions {
 		ending, err := ext.TurnStopping(t.ctx, Stopping{Turn: t.n, Reason: reason})
 		if err != nil {
 			return reason, false, err
@@ -105,7 +145,7 @@ func (t *turn) mayEnd() (reason session.EndReason, done bool, err error) {
 			return reason, false, err
 		}
 		for _, m := range ending.Continue {
-			if _, err := t.a.Inject(m); err != nil {
+			if err := t.a.note(m); err != nil {
 				return reason, false, err
 			}
 		}
@@ -138,6 +178,7 @@ func (t *turn) runStep(batch []*llm.Message) (owes bool, err error) {
 		t.step--
 		return false, err
 	}
+	t.claimed = nil
 	owes, err = t.requests()
 	if pairErr := t.pairRest(err); err == nil {
 		err = pairErr
@@ -175,7 +216,7 @@ func (t *turn) outcome(err error) session.EndReason {
 
 // stop ends the turn for a reason that dsh itself has: a budget or a guard.
 func (t *turn) stop(reason string) {
-	t.act.cancel(&session.Cause{Kind: session.ByHook, Reason: reason})
+	t.end(&session.Cause{Kind: session.ByHook, Reason: reason})
 }
 
 // check is the one place where the driver looks whether the turn was ended.
