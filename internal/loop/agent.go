@@ -99,14 +99,28 @@ func (a *Agent) userMessage(text string) llm.Message {
 	}
 }
 
-// send appends to a queue and, if asked, makes sure that a turn will see it. The
-// order matters: what the message may still join is decided before it is written.
 func (a *Agent) send(target session.Target, m llm.Message, wake bool) (session.QueueItem, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return session.QueueItem{}, ErrClosed
 	}
+	return a.put(target, m, wake)
+}
+
+// note queues what the turn itself has to say for the next step, also while the
+// agent closes: then it waits in the inbox.
+func (a *Agent) note(m llm.Message) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, err := a.put(session.NextStep, m, false)
+	return err
+}
+
+// put appends to a queue and, if asked, makes sure that a turn will see it. The
+// order matters: what the message may still join is decided before it is written.
+// The caller holds a.mu.
+func (a *Agent) put(target session.Target, m llm.Message, wake bool) (session.QueueItem, error) {
 	late := a.act != nil && (a.act.closing || a.act.ctx.Err() != nil)
 	if wake && late {
 		target = session.NextTurn

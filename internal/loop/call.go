@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"errors"
 	"fmt"
 
 	"dsh/internal/llm"
@@ -186,7 +185,7 @@ func (t *turn) notes(slot *slot) error {
 		}
 	}
 	for _, note := range notes {
-		if _, err := t.a.Inject(note); err != nil && !errors.Is(err, ErrClosed) {
+		if err := t.a.note(note); err != nil {
 			return err
 		}
 	}

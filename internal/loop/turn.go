@@ -105,7 +105,7 @@ func (t *turn) mayEnd() (reason session.EndReason, done bool, err error) {
 			return reason, false, err
 		}
 		for _, m := range ending.Continue {
-			if _, err := t.a.Inject(m); err != nil {
+			if err := t.a.note(m); err != nil {
 				return reason, false, err
 			}
 		}
