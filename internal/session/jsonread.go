@@ -49,7 +49,7 @@ func (r *reader) take(c byte) bool {
 }
 
 // object calls field for each key; field must read the value. The key's bytes are
-// valid until it does.
+// replaced until it does.
 func (r *reader) object(field func(key []byte)) {
 	if !r.take('{') {
 		r.fail("expected an object")
@@ -109,7 +109,7 @@ func (r *reader) text() []byte {
 		switch c := r.b[i]; {
 		case c == '"':
 			r.i = i + 1
-			return valid(r.b[start:i], high)
+			return toValid(r.b[start:i], high)
 		case c == '\\':
 			return r.escaped(start, i, high)
 		case c < ' ':
@@ -136,7 +136,7 @@ func (r *reader) escaped(start, i int, high byte) []byte {
 		case c == '"':
 			r.i++
 			r.scratch = out
-			return valid(out, high)
+			return toValid(out, high)
 		case c == '\\':
 			out = r.escape(out)
 			if r.err != nil {
@@ -207,7 +207,7 @@ func (r *reader) unit(i int) rune {
 	return n
 }
 
-func valid(s []byte, high byte) []byte {
+func toValid(s []byte, high byte) []byte {
 	if high < utf8.RuneSelf || utf8.Valid(s) {
 		return s
 	}
