@@ -54,7 +54,7 @@ func (e *engine) route(settings *config.Loaded, o engineOptions, resume *session
 		key = "none" // an endpoint that wants no key gets something that is none
 	}
 	client, err := openai.New(openai.Options{BaseURL: provider.BaseURL, Key: key, KeyName: origin.Name,
-		Profile: openai.ProfileFor(name, provider.BaseURL), UserAgent: "dsh/" + version})
+		Profile: profileFor(name, provider.BaseURL), UserAgent: "dsh/" + version})
 	if err != nil {
 		return loop.Route{}, usage(err)
 	}
@@ -72,6 +72,16 @@ func (e *engine) route(settings *config.Loaded, o engineOptions, resume *session
 		r.Defaults = append(r.Defaults, "reasoningEffort")
 	}
 	return r, nil
+}
+
+// profileFor goes by the name where the user speaks of DeepSeek: DEEPSEEK_BASE_URL
+// points to a gateway to its models. OPENAI_BASE_URL points to anything that speaks
+// the protocol, and its host decides.
+func profileFor(name, baseURL string) openai.Profile {
+	if name == "deepseek" {
+		baseURL = ""
+	}
+	return openai.ProfileFor(name, baseURL)
 }
 
 // scriptRoute serves a script in this process, over pipes, through the real client.
