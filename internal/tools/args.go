@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -32,6 +35,9 @@ func parseArgs(raw string) (json.RawMessage, map[string]any, error) {
 	if err := json.Unmarshal(doc, &value); err != nil {
 		return nil, nil, fmt.Errorf("the arguments are not valid JSON: %w%s. Received: %s", err, position(err, len(doc)), quote(raw))
 	}
+	if half := loneSurrogate(doc); half != "" {
+		return nil, nil, fmt.Errorf("the arguments hold half a character, %s: write the character itself", half)
+	}
 	object, ok := value.(map[string]any)
 	if !ok {
 		return nil, nil, fmt.Errorf("the arguments must be a JSON object. Received: %s", quote(raw))
@@ -56,6 +62,35 @@ func escapeControls(doc []byte) []byte {
 		out = append(out, b)
 	}
 	return out
+}
+
+var unicodeEscapes = regexp.MustCompile(`\\\\|(?:\\u[0-9a-fA-F]{4})+`)
+
+// loneSurrogate finds an escape for half of a character. Decoding would put U+FFFD
+// in its place, and a file would be written with it.
+func loneSurrogate(doc []byte) string {
+	for _, run := range unicodeEscapes.FindAll(doc, -1) {
+		for len(run) >= 6 {
+			var pair rune
+			if len(run) >= 12 {
+				pair = utf16.DecodeRune(hexRune(run[2:6]), hexRune(run[8:12]))
+			}
+			switch {
+			case !utf16.IsSurrogate(hexRune(run[2:6])):
+				run = run[6:]
+			case pair != 0 && pair != utf8.RuneError:
+				run = run[12:]
+			default:
+				return string(run[:6])
+			}
+		}
+	}
+	return ""
+}
+
+func hexRune(digits []byte) rune {
+	n, _ := strconv.ParseUint(string(digits), 16, 16) // the expression matched digits
+	return rune(n)
 }
 
 // firstOfEqual is the first of several equal documents, or doc itself.
