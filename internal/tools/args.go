@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -64,12 +65,19 @@ func escapeControls(doc []byte) []byte {
 	return out
 }
 
-var unicodeEscapes = regexp.MustCompile(`\\\\|(?:\\u[0-9a-fA-F]{4})+`)
+// unicodeEscapes finds runs of them, and skips escaped backslashes. Compiled when
+// needed, as every process pays for what is made at its start.
+var unicodeEscapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\\\|(?:\\u[0-9a-fA-F]{4})+`)
+})
 
 // loneSurrogate finds an escape for half of a character. Decoding would put U+FFFD
 // in its place, and a file would be written with it.
 func loneSurrogate(doc []byte) string {
-	for _, run := range unicodeEscapes.FindAll(doc, -1) {
+	if !bytes.Contains(doc, []byte(`\u`)) {
+		return ""
+	}
+	for _, run := range unicodeEscapes().FindAll(doc, -1) {
 		for len(run) >= 6 {
 			var pair rune
 			if len(run) >= 12 {

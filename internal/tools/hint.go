@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -15,12 +16,12 @@ const (
 	minAlike     = 0.5     // share of letter pairs that two lines have in common to be called near
 )
 
-var lineNumber = regexp.MustCompile(`(?m)^\s*\d+: ?`)
+var lineNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*\d+: ?`) })
 
 // missHint says why a text may not have been found: the place in the file that
 // resembles it most, and what differs. Empty if nothing resembles it.
 func missHint(body, old string) string {
-	if bare := lineNumber.ReplaceAllString(old, ""); bare != old && bare != "" && strings.Contains(body, bare) {
+	if bare := lineNumber().ReplaceAllString(old, ""); bare != old && bare != "" && strings.Contains(body, bare) {
 		return " old_string contains the line numbers that read shows: leave them out."
 	}
 	if len(body) > maxHintBytes {

@@ -277,7 +277,7 @@ func TestTP42EveryViolationIsNamed(t *testing.T) {
 	wantText(t, bad(`{"mode":"c","count":0,"todos":[{"content":1,"status":"open"},{"status":"no","more":2},"x"]}`),
 		"\n- path: required, but missing",
 		"\n- mode: enum: c does not equal any of: [a b]",
-		"\n- count: minimum",
+		"\n- count: is 0, must be at least 1",
 		"\n- todos[0].content: type: 1 has type",
 		"\n- todos[1].content: required, but missing",
 		"\n- todos[1].status: enum",
