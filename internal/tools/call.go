@@ -111,7 +111,7 @@ func errorResult(err error) *Result {
 	case errors.As(err, &known):
 		r.Code = known.Code
 	case isCancel(err):
-		r.Text, r.Code = "Error: cancelled before it had an effect.", Aborted
+		r.Text, r.Code = "Error: cancelled.", Aborted
 	}
 	r.Text = boundText(r.Text)
 	return r

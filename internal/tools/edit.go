@@ -86,14 +86,9 @@ func (editTool) Run(ctx context.Context, env Env, args json.RawMessage) (Result,
 	if err != nil {
 		return Result{}, err
 	}
-	oldString := strings.TrimPrefix(a.OldString, string(utf8BOM))
-	spans, exact := findSpans(body, oldString)
-	if err := a.judge(p, body, oldString, spans); err != nil {
+	edited, spans, err := a.apply(p, body)
+	if err != nil {
 		return Result{}, err
-	}
-	edited := splice(body, spans, a.NewString, exact)
-	if edited == body {
-		return Result{}, fail(InvalidArgs, "the edit would change nothing in %s: old_string and new_string differ only in line endings.", p.abs)
 	}
 	content := []byte(bom + edited)
 	note, err := publish(ctx, p, old, content)
@@ -125,6 +120,20 @@ func editable(p place, old current) (body, bom string, err error) {
 		bom = string(utf8BOM)
 	}
 	return body, bom, nil
+}
+
+// apply is the body after the edit, and where in the body it applied.
+func (a editArgs) apply(p place, body string) (edited string, spans []span, err error) {
+	old := strings.TrimPrefix(a.OldString, string(utf8BOM))
+	spans, exact := findSpans(body, old)
+	if err := a.judge(p, body, old, spans); err != nil {
+		return "", nil, err
+	}
+	edited = splice(body, spans, a.NewString, exact)
+	if edited == body {
+		return "", nil, fail(InvalidArgs, "the edit would change nothing in %s: old_string and new_string differ only in line endings.", p.abs)
+	}
+	return edited, spans, nil
 }
 
 // judge refuses an edit whose place is not certain.

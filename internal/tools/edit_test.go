@@ -41,7 +41,7 @@ func TestED03NoMatchSaysWhatIsNear(t *testing.T) {
 		"later line":      {"func main() {\n\tprintln(\"hello\")\n\tpanic(1)\n}", []string{"Line 1 would match, but line 3 is", "return", "panic(1)"}},
 		"past the end":    {"cafe\u0301 here\nmore", []string{"Line 6 would match", `"" where old_string has "more"`}},
 		"similar":         {"println(\"hello, world\")", []string{"The nearest line is 2"}},
-		"blank lines":     {"\n\nfunc main() {", []string{"other blank lines"}},
+		"blank lines":     {"\n\nfunc main() {", []string{"1 line from line 1 on would match; what differs stands before or after"}},
 		"nothing like it": {"zzzzqqqq", []string{"does not occur in"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestED15SeenByAnotherAgent(t *testing.T) {
 	a.must("edit", "file_path", "f", "old_string", "old", "new_string", "new")
 }
 
-// ED16 is held by TestWR14TwoWritesOfOneVersion for both tools; here the calls are
+// That one of two edits of the same version loses is held with WR14. Here the calls are
 // of two agents, and both edits are wanted: the loser reads again and both are there.
 func TestED16ConcurrentEditsBothEndUpInTheFile(t *testing.T) {
 	t.Parallel()
@@ -289,6 +289,56 @@ func TestED18ResultCards(t *testing.T) {
 	if fmt.Sprint(r.Meta.Display.Facts) != "[+3 -3]" {
 		t.Errorf("facts %v", r.Meta.Display.Facts)
 	}
+}
+
+// What was seen is in the log, so it survives a resume; the version is checked as ever.
+func TestED21SeenIsRebuiltFromTheLog(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("f", "old old\n")
+	b.put("g", "old\n")
+	log := []*session.ToolResult{logged(b.must("read", "file_path", "f")), logged(b.must("read", "file_path", "g"))}
+	b.put("g", "changed while nobody ran\n")
+	resumed := b.other()
+	for _, r := range log {
+		meta, ok := session.DecodeMeta(r.Meta)
+		if !ok {
+			t.Fatalf("meta %s", r.Meta)
+		}
+		resumed.remember(Result{Meta: meta})
+	}
+	resumed.must("edit", "file_path", "f", "old_string", "old old", "new_string", "new")
+	resumed.fails(FSStaleVersion, "edit", "file_path", "g", "old_string", "old", "new_string", "new")
+}
+
+func TestC11ApprovalIsForWhatWasShown(t *testing.T) {
+	t.Parallel()
+	forBothWrites(t, func(t *testing.T, b *bench, tool string, pairs []any) {
+		b.put("f", "old text\n")
+		b.must("read", "file_path", "f")
+		call, bad := b.reg.Prepare(tool, args(pairs...))
+		if bad != nil {
+			t.Fatal(bad.Text)
+		}
+		if _, bad = call.Action(b.env()); bad != nil {
+			t.Fatal(bad.Text)
+		}
+		b.put("f", "old text\nUSER LINE\n") // while a person was asked
+		if r := call.Run(t.Context(), b.env()); r.Code != FSStaleVersion {
+			t.Errorf("got %+v", r)
+		}
+		b.holds("f", "old text\nUSER LINE\n")
+	})
+}
+
+func TestC12ManyReplacementsInOneLine(t *testing.T) {
+	t.Parallel()
+	const n = 200000
+	b, r := edited(t, strings.Repeat("k ", n), "k", "k\n", true)
+	if r.IsError {
+		t.Fatal(r.Text)
+	}
+	b.holds("f", strings.Repeat("k\n ", n))
 }
 
 func TestC03EditKeepsTheByteOrderMark(t *testing.T) {

@@ -4,22 +4,24 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/unicode/norm"
 )
 
 const (
 	maxHintBytes = 4 << 20 // a larger file is not searched for what old_string may have meant
+	maxHintLines = 50      // of old_string that are looked for
 	maxHintLine  = 200     // bytes of a quoted line
 	minAlike     = 0.5     // share of letter pairs that two lines have in common to be called near
 )
 
-var lineNumber = regexp.MustCompile(`(?m)^\s*\d+: ?`)
+var lineNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*\d+: ?`) })
 
 // missHint says why a text may not have been found: the place in the file that
 // resembles it most, and what differs. Empty if nothing resembles it.
 func missHint(body, old string) string {
-	if bare := lineNumber.ReplaceAllString(old, ""); bare != old && bare != "" && strings.Contains(body, bare) {
+	if bare := lineNumber().ReplaceAllString(old, ""); bare != old && bare != "" && strings.Contains(body, bare) {
 		return " old_string contains the line numbers that read shows: leave them out."
 	}
 	if len(body) > maxHintBytes {
@@ -27,6 +29,7 @@ func missHint(body, old string) string {
 	}
 	file := splitLines(body)
 	want := splitLines(strings.Trim(old, "\r\n"))
+	want = want[:min(len(want), maxHintLines)]
 	at, run := bestRun(file, want)
 	switch {
 	case run == 0:
@@ -37,7 +40,7 @@ func missHint(body, old string) string {
 				return fmt.Sprintf(" Line %d differs%s: the file has %s, old_string has %s.", at+i+1, difference(file[at+i], line), quoteLine(file[at+i]), quoteLine(line))
 			}
 		}
-		return fmt.Sprintf(" The lines from %d on hold this text, but with other blank lines around it.", at+1)
+		return fmt.Sprintf(" %s from line %d on would match; what differs stands before or after.", plural(run, "line"), at+1)
 	case at+run < len(file):
 		return fmt.Sprintf(" Line %d would match, but line %d is %s where old_string has %s.", at+1, at+run+1, quoteLine(file[at+run]), quoteLine(want[run]))
 	}
@@ -55,9 +58,6 @@ func splitLines(s string) []string {
 // bestRun finds where most lines of want follow each other in file, if whitespace
 // and the kind of quotes do not count.
 func bestRun(file, want []string) (at, run int) {
-	for i := range want {
-		want[i] = strings.TrimSuffix(want[i], "\r")
-	}
 	wanted := make([]string, len(want))
 	for i, l := range want {
 		wanted[i] = loose(l)

@@ -71,11 +71,15 @@ func overlapsItself(body string, s span) bool {
 // byte; unless verbatim, the line endings of the new text become those of the place.
 func splice(body string, spans []span, text string, verbatim bool) string {
 	var sb strings.Builder
-	withCR := strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
+	withCR := text
+	if !verbatim {
+		withCR = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
+	}
+	endings := newEndings(body)
 	from := 0
 	for _, s := range spans {
 		sb.WriteString(body[from:s.start])
-		if !verbatim && crlfAt(body, s) {
+		if withCR != text && endings.crlfAt(s.start) {
 			sb.WriteString(withCR)
 		} else {
 			sb.WriteString(text)
@@ -86,16 +90,26 @@ func splice(body string, spans []span, text string, verbatim bool) string {
 	return sb.String()
 }
 
-// crlfAt reports whether lines end in CRLF at a span: by the first ending in it,
-// else the first after it, else the last before it.
-func crlfAt(body string, s span) bool {
-	at := strings.IndexByte(body[s.start:], '\n')
-	if at >= 0 {
-		at += s.start
-	} else if at = strings.LastIndexByte(body[:s.start], '\n'); at < 0 {
-		return false
+// endings tells how lines end along a text, in one pass over it.
+type endings struct {
+	body string
+	next int  // the first newline at or after the place asked for last
+	last bool // nothing follows, and next is the last newline of all
+}
+
+func newEndings(body string) *endings { return &endings{body: body, next: -1} }
+
+// crlfAt reports whether lines end in CRLF at a place: by the next ending, or by the
+// last one if none follows. Places must not go backwards.
+func (e *endings) crlfAt(place int) bool {
+	if e.next < place && !e.last {
+		if i := strings.IndexByte(e.body[place:], '\n'); i >= 0 {
+			e.next = place + i
+		} else {
+			e.next, e.last = strings.LastIndexByte(e.body, '\n'), true
+		}
 	}
-	return at > 0 && body[at-1] == '\r'
+	return e.next > 0 && e.body[e.next-1] == '\r'
 }
 
 // lineNumbers names the lines on which spans begin.

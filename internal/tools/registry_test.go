@@ -99,7 +99,7 @@ func TestTR03NewRefusesWhatCannotBeOffered(t *testing.T) {
 	}
 }
 
-func TestTP01SchemasAreNameDescriptionParameters(t *testing.T) {
+func TestTP01TM04SchemasAreNameDescriptionParameters(t *testing.T) {
 	t.Parallel()
 	reg := registry(t, Write(), Read(), Edit())
 	schemas := reg.Schemas()
@@ -114,7 +114,7 @@ func TestTP01SchemasAreNameDescriptionParameters(t *testing.T) {
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range fields { // TM04: no classifier, no callbacks
+	for _, f := range fields { // no classifier, no callbacks
 		if len(f) != 3 || f["name"] == nil || f["description"] == nil || f["parameters"] == nil {
 			t.Errorf("a schema has the fields %v", f)
 		}
@@ -166,7 +166,7 @@ func TestTP02NormalCall(t *testing.T) {
 	}
 }
 
-func TestPIP01UnknownTool(t *testing.T) { // TP03
+func TestPIP01TP03T22UnknownTool(t *testing.T) {
 	t.Parallel()
 	reg := registry(t, Read(), Edit())
 	call, bad := reg.Prepare("Read", "{}")
@@ -174,7 +174,7 @@ func TestPIP01UnknownTool(t *testing.T) { // TP03
 		t.Fatalf("got %v, %+v", call, bad)
 	}
 	wantText(t, bad.Text, `Error: there is no tool "Read"`, "edit, read")
-	if call := prepared(t, reg, "functions.read", args("file_path", "f")); call.Name() != "read" { // T22
+	if call := prepared(t, reg, "functions.read", args("file_path", "f")); call.Name() != "read" {
 		t.Errorf("got %s", call.Name())
 	}
 }
@@ -189,7 +189,7 @@ func TestPIP02EmptyArgumentsAreAnObject(t *testing.T) {
 	}
 }
 
-func TestPIP03ArgumentsThatAreNoObject(t *testing.T) { // T14, T16, B05
+func TestPIP03T14T16B05ArgumentsThatAreNoObject(t *testing.T) {
 	t.Parallel()
 	reg := registry(t, fake{name: "f"})
 	for raw, want := range map[string]string{
@@ -227,6 +227,23 @@ func TestT17RawControlCharactersInsideStrings(t *testing.T) {
 	}
 }
 
+// C02: what cannot be decoded whole is not written to a file as U+FFFD.
+func TestC02HalfCharactersAreRefused(t *testing.T) {
+	t.Parallel()
+	reg := registry(t, fake{name: "f"})
+	for _, raw := range []string{`{"a":"\ud83d"}`, `{"a":"x\ude00\ud83d"}`, `{"a":"\ud83d\ud83d\ude00"}`, `{"a":"\u0041\uDBFF\u0041"}`} {
+		if _, bad := reg.Prepare("f", raw); bad == nil || bad.Code != InvalidArgs || !strings.Contains(bad.Text, "half a character") {
+			t.Errorf("%s: got %+v", raw, bad)
+		}
+	}
+	for raw, want := range map[string]string{`{"a":"\ud83d\ude00\u00e9"}`: "\U0001F600\u00e9", `{"a":"\\ud83d"}`: `\ud83d`, `{"a":"\ufffd"}`: "\ufffd", `{"a":"\\\ud83d\ude00"}`: "\\\U0001F600"} {
+		var got struct{ A string }
+		if err := json.Unmarshal(prepared(t, reg, "f", raw).Args(), &got); err != nil || got.A != want {
+			t.Errorf("%s: %q, %v", raw, got.A, err)
+		}
+	}
+}
+
 func TestT18DuplicatedDocument(t *testing.T) {
 	t.Parallel()
 	reg := registry(t, fake{name: "f"})
@@ -246,7 +263,7 @@ const nested = `{"type":"object","additionalProperties":false,"required":["path"
 	"ref":{"$ref":"#/$defs/small"}},
 	"$defs":{"small":{"type":"integer","maximum":3}}}`
 
-func TestTP42EveryViolationIsNamed(t *testing.T) { // PIP-05
+func TestTP42EveryViolationIsNamed(t *testing.T) {
 	t.Parallel()
 	reg := registry(t, fake{name: "f", schema: nested})
 	bad := func(raw string) string {
@@ -260,7 +277,7 @@ func TestTP42EveryViolationIsNamed(t *testing.T) { // PIP-05
 	wantText(t, bad(`{"mode":"c","count":0,"todos":[{"content":1,"status":"open"},{"status":"no","more":2},"x"]}`),
 		"\n- path: required, but missing",
 		"\n- mode: enum: c does not equal any of: [a b]",
-		"\n- count: minimum",
+		"\n- count: is 0, must be at least 1",
 		"\n- todos[0].content: type: 1 has type",
 		"\n- todos[1].content: required, but missing",
 		"\n- todos[1].status: enum",
@@ -310,7 +327,7 @@ func TestTP48ValidationIsTotal(t *testing.T) {
 	}
 }
 
-func TestTM01Concurrent(t *testing.T) { // TM03
+func TestTM01TM03Concurrent(t *testing.T) {
 	t.Parallel()
 	reg := registry(t, Read(), Write(), Edit(),
 		fake{name: "asks", concurrent: func(a json.RawMessage) bool { return string(a) == `{"safe":true}` }},
@@ -336,7 +353,7 @@ func TestTM01Concurrent(t *testing.T) { // TM03
 	}
 }
 
-func TestPIP06FailuresBecomeErrorResults(t *testing.T) { // TP38
+func TestPIP06TP38FailuresBecomeErrorResults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		run  func(context.Context, Env, json.RawMessage) (Result, error)
@@ -382,7 +399,7 @@ func TestTP38ActionFailuresBecomeErrorResults(t *testing.T) {
 	}
 }
 
-func TestTP29SuccessAfterCancelIsAborted(t *testing.T) { // TP33
+func TestTP29TP33SuccessAfterCancelIsAborted(t *testing.T) {
 	t.Parallel()
 	note := []llm.Message{{Role: llm.User}}
 	for _, changed := range [][]string{nil, {"/x"}} {
@@ -462,7 +479,7 @@ func TestTP45EveryoneSeesTheSameArguments(t *testing.T) {
 	}
 }
 
-func TestPIP20ResultsAreBoundedAndClean(t *testing.T) {
+func TestPIP20D05ResultsAreBoundedAndClean(t *testing.T) {
 	t.Parallel()
 	r := runs(t, t.Context(), func(context.Context, Env, json.RawMessage) (Result, error) {
 		return Result{Text: "head \u4e2d" + strings.Repeat("\u4e2d", maxResultBytes) + "\u4e2d tail", Blocks: []llm.Block{llm.TextBlock("a\x00b\xff")}}, nil
@@ -471,7 +488,7 @@ func TestPIP20ResultsAreBoundedAndClean(t *testing.T) {
 		t.Errorf("%d bytes: %s", len(r.Text), clip(r.Text))
 	}
 	wantText(t, r.Text, "bytes left out]")
-	if got := r.Blocks[0].Text; got != "a\u2400b\ufffd" { // D05
+	if got := r.Blocks[0].Text; got != "a\u2400b\ufffd" {
 		t.Errorf("got %q", got)
 	}
 	// The largest read is not cut a second time.
@@ -490,7 +507,7 @@ func metaOf(meta string) *session.ToolResult {
 	return r
 }
 
-func TestPIP21ForeignAndBrokenMeta(t *testing.T) { // TP44
+func TestPIP21TP44ForeignAndBrokenMeta(t *testing.T) {
 	t.Parallel()
 	reg := registry(t, Read(), Write(), Edit(), fake{name: "panics", display: func(json.RawMessage, *session.ToolResult) session.Display { panic("no") }})
 	for _, meta := range []string{
