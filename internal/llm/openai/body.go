@@ -27,6 +27,7 @@ type body struct {
 
 	buf    []byte
 	framer framer
+	sample []byte // the first bytes, for error texts
 	mode   mode
 	whole  bytes.Buffer // the body so far, while it is not an event stream
 	out    bytes.Buffer
@@ -84,6 +85,7 @@ func (b *body) fill() {
 }
 
 func (b *body) take(p []byte) error {
+	b.sample = append(b.sample, p[:min(len(p), sampleOf-len(b.sample))]...)
 	if b.mode == undecided {
 		b.whole.Write(p)
 		b.mode = sniff(b.whole.Bytes(), b.header)
@@ -144,12 +146,8 @@ func (b *body) finish() {
 }
 
 func (b *body) notAStream() error {
-	sample := b.whole.Bytes()
-	if len(sample) == 0 {
-		sample = append(b.framer.data, b.framer.line...)
-	}
-	return &llm.Failure{Code: llm.CodeMalformed, Message: fmt.Sprintf("the answer (%s) is no event stream: %s",
-		b.header.Get("Content-Type"), sample[:min(len(sample), sampleOf)])}
+	return &llm.Failure{Code: llm.CodeMalformed,
+		Message: fmt.Sprintf("the answer (%s) is no event stream: %s", b.header.Get("Content-Type"), b.sample)}
 }
 
 // event writes one event for go-openai. The space after the brace keeps its error

@@ -30,6 +30,12 @@ func readError(body []byte) errorBody {
 	body = bytes.TrimSpace(body)
 	var v any
 	if json.Unmarshal(body, &v) != nil {
+		if m := cutMessage.FindSubmatch(body); m != nil { // JSON that was cut at maxErrorBody
+			var text string
+			if json.Unmarshal(append(append([]byte{'"'}, m[1]...), '"'), &text) == nil {
+				return errorBody{message: text}
+			}
+		}
 		return errorBody{message: string(body), html: bytes.HasPrefix(body, []byte("<"))}
 	}
 	if list, ok := v.([]any); ok && len(list) > 0 {
@@ -45,6 +51,8 @@ func readError(body []byte) errorBody {
 	e.message = strings.Join(parts, ": ")
 	return e
 }
+
+var cutMessage = regexp.MustCompile(`"message"\s*:\s*"((?:[^"\\]|\\.)*)`)
 
 // maxErrorDepth is how deep errors nest: error, metadata, details.
 const maxErrorDepth = 5

@@ -1,10 +1,12 @@
 package openai
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"strings"
 	"testing"
@@ -205,3 +207,22 @@ func tt(fields string) string { return cc(`{"tool_calls":[{` + fields + `}]}`) }
 func raw(json string) string  { return "data: " + json + "\n\n" }
 
 const dd = "data: [DONE]\n\n"
+
+// quiet swallows what a test server logs about clients that leave.
+var quiet = log.New(io.Discard, "", 0)
+
+// zipper writes a gzip stream that can be read as far as it was sent.
+type zipper struct {
+	*gzip.Writer
+	http.Flusher
+}
+
+func newGzip(w http.ResponseWriter) zipper { return zipper{gzip.NewWriter(w), w.(http.Flusher)} }
+
+func (z zipper) send(s string) {
+	_, _ = io.WriteString(z.Writer, s)
+	_ = z.Writer.Flush()
+	z.Flusher.Flush()
+}
+
+func (z zipper) end() { _ = z.Writer.Close() }
