@@ -149,7 +149,9 @@ func header(provider, model string) RequestHeader {
 	return RequestHeader{Header: llm.Header{Config: llm.Config{Provider: provider, Model: model}}, Reason: "initial"}
 }
 
-func allow(id string) PolicyDecision { return PolicyDecision{CallID: id, Decision: Allow, Effect: EffectRead} }
+func allow(id string) PolicyDecision {
+	return PolicyDecision{CallID: id, Decision: Allow, Effect: EffectRead}
+}
 
 func queue(t Target, texts ...string) InboxSpliced {
 	p := InboxSpliced{Target: t}
