@@ -211,7 +211,7 @@ func valid(s []byte, high byte) []byte {
 	if high < utf8.RuneSelf || utf8.Valid(s) {
 		return s
 	}
-	return bytes.ToValidUTF8(s, []byte("\ufffd"))
+	return []byte(string([]rune(string(s)))) // U+FFFD for each bad byte, as encoding/json
 }
 
 // integer reads an integer in the range that JSON keeps exact.

@@ -111,3 +111,17 @@ func TestCheckTimeNeverGoesBack(t *testing.T) {
 		t.Errorf("Check says %v", err)
 	}
 }
+
+// An empty answer is retried: its message anchors the usage and the step goes on.
+func TestCheckAnEmptyAnswerIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	s := newScript(t).begin(1, "hi").log(RequestSent{Turn: 1, Step: 1, Attempt: 1}).add(answer(1, 1, answerMsg("")))
+	s.log(Retry{RetryID: "r", Turn: 1, Step: 1, Retry: 1}, RetryStarted{"r", 1, 1, 1}, RequestSent{Turn: 1, Step: 1, Attempt: 2}, textDelta(1, 1, "x"))
+	s.add(answer(1, 1, answerMsg("x"), 8)).finish(1, 1).wantTexts("hi", "x")
+}
+
+func TestCheckApprovalsOfADeadLifeAreOver(t *testing.T) {
+	t.Parallel()
+	s := newScript(t).log(ApprovalAsked{ID: "q"}, EndSeed{})
+	s.refuse("not waiting", Draft{Data: ApprovalDecided{"q", allowedOnce}})
+}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -290,4 +291,60 @@ func TestB08CancelledCallsSayTheUserMeantIt(t *testing.T) {
 			t.Errorf("%q reads as a refusal", text[i])
 		}
 	}
+}
+
+// Whatever loads can be repaired and continued, however odd its writer was.
+func TestRPWhateverLoadsCanBeContinued(t *testing.T) {
+	t.Parallel()
+	loaded, odd := 0, 0
+	for seed := range uint64(400) {
+		s := randomLog(t, seed%50, 100)
+		r := rand.New(rand.NewPCG(seed, 3))
+		f := newFold(s.h)
+		f.holes = true
+		next := 0
+		for i := range s.evs {
+			ev := s.evs[i]
+			switch r.IntN(12) {
+			case 0:
+				continue // lost
+			case 1:
+				ev = s.evs[r.IntN(len(s.evs))] // another in its place
+				odd++
+			case 2:
+				otherPlace(&ev)
+			}
+			ev.Seq = next
+			if f.load(&ev) == nil {
+				next++
+				loaded++
+			}
+		}
+		evs := make([]Event, 0, 20)
+		for i, d := range append(closers(f), Draft{Data: EndSeed{}}) {
+			evs = append(evs, d.event(next+i, 1<<40))
+		}
+		evs = append(evs, Draft{Data: TurnStart{f.state.Turn + 1}}.event(next+len(evs), 1<<40))
+		if err := f.checkAll(evs); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+	if loaded < 1000 || odd < 1000 {
+		t.Errorf("loaded %d events, %d of them odd: too few to mean anything", loaded, odd)
+	}
+}
+
+func TestRPDuplicateCallIdsOfOtherWriters(t *testing.T) {
+	t.Parallel()
+	s := newScript(t).begin(1, "hi")
+	ev := answer(1, 1, answerMsg("", "c", "c")).event(3, 5000)
+	if err := s.f.load(&ev); err != nil {
+		t.Fatal(err)
+	}
+	s.evs = append(s.evs, ev)
+	drafts := closers(s.f)
+	if len(drafts) != 3 {
+		t.Errorf("closers are %+v, want one result and the two ends", drafts)
+	}
+	s.add(drafts...)
 }
