@@ -23,7 +23,7 @@ func chunkHeavy(b *testing.B, size int) *Log {
 				b.Fatal(err)
 			}
 		}
-		mustAppend(b, l, answer(turn, seqs), Draft{Data: StepEnd{turn, 1}}, Draft{Data: TurnEnd{turn, EndReason{Kind: Completed}}})
+		mustAppend(b, l, answered(turn, seqs), Draft{Data: StepEnd{turn, 1}}, Draft{Data: TurnEnd{turn, EndReason{Kind: Completed}}})
 		n = int(fileSize(b, l.path))
 	}
 	mustClose(b, l)
