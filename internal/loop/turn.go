@@ -63,17 +63,17 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 func (t *turn) run() (session.EndReason, error) {
 	target, owes := session.NextTurn, false
 	for {
-		batch, rejected, err := t.input(target, owes)
+		opened, rejected, err := t.input(target, owes)
 		if err != nil {
 			return session.EndReason{}, err
 		}
 		if rejected != "" {
 			return session.EndReason{Kind: session.Blocked}, nil
 		}
-		if len(batch) == 0 && !owes {
+		if !opened {
 			return t.reason(), nil // nothing to say: an emptied prompt costs no request
 		}
-		if owes, err = t.runStep(batch); err != nil {
+		if owes, err = t.runStep(); err != nil {
 			return session.EndReason{}, err
 		}
 		if !owes {
@@ -123,21 +123,9 @@ func (t *turn) reason() session.EndReason {
 	return session.EndReason{Kind: session.Completed}
 }
 
-// runStep opens a step, enters its input, runs it and closes it, also when it
-// fails: every call of it has its result before step/end.
-func (t *turn) runStep(batch []*llm.Message) (owes bool, err error) {
-	if err := t.check(); err != nil {
-		return false, err
-	}
-	t.step++
-	drafts := []session.Draft{{Data: session.StepStart{Turn: t.n, Step: t.step}}}
-	for _, m := range batch {
-		drafts = append(drafts, session.Visible(session.UserMessage{Message: *m}))
-	}
-	if err := t.a.append(drafts...); err != nil {
-		t.step--
-		return false, err
-	}
+// runStep runs the open step and closes it, also when it fails: every call of it has
+// its result before step/end.
+func (t *turn) runStep() (owes bool, err error) {
 	owes, err = t.requests()
 	if pairErr := t.pairRest(err); err == nil {
 		err = pairErr
