@@ -14,6 +14,7 @@ type turn struct {
 	a     *Agent
 	act   *activity
 	ctx   context.Context
+	end   context.CancelCauseFunc // of ctx; not act's, which may be the next turn's by then
 	n     int
 	step  int // the last step that was opened, 0 none
 	clock *clock
@@ -30,7 +31,7 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 	if act.ctx.Err() != nil {
 		return false // cancelled before it began: nothing to balance
 	}
-	t := &turn{a: a, act: act, ctx: act.ctx, n: a.log.LastTurn() + 1}
+	t := a.newTurn(act)
 	if err := a.append(session.Draft{Data: session.TurnStart{Turn: t.n}}); err != nil {
 		a.fail(err)
 		return false
@@ -56,6 +57,10 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 		return false
 	}
 	return reason.Kind == session.Completed || reason.Kind == session.MaxTokens
+}
+
+func (a *Agent) newTurn(act *activity) *turn {
+	return &turn{a: a, act: act, ctx: act.ctx, end: act.cancel, n: a.log.LastTurn() + 1}
 }
 
 // run is the loop over steps. owes says that tools ran and the model has not read
@@ -163,7 +168,7 @@ func (t *turn) outcome(err error) session.EndReason {
 
 // stop ends the turn for a reason that dsh itself has: a budget or a guard.
 func (t *turn) stop(reason string) {
-	t.act.cancel(&session.Cause{Kind: session.ByHook, Reason: reason})
+	t.end(&session.Cause{Kind: session.ByHook, Reason: reason})
 }
 
 // check is the one place where the driver looks whether the turn was ended.
