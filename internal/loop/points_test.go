@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"dsh/internal/llm"
 	"dsh/internal/session"
@@ -185,10 +186,17 @@ func (f *fixture) results() (codes []string, texts []string) {
 // the file as it is, opened in another store. The first life runs on unharmed.
 func (f *fixture) crash(plays []play, opts ...option) (*fixture, session.Opened) {
 	f.t.Helper()
+	return f.crashTorn(0, plays, opts...)
+}
+
+// crashTorn is crash with the last bytes of the file lost.
+func (f *fixture) crashTorn(lost int, plays []play, opts ...option) (*fixture, session.Opened) {
+	f.t.Helper()
 	bytes, err := os.ReadFile(f.log.Path())
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	bytes = bytes[:len(bytes)-lost]
 	rel, err := filepath.Rel(f.root, f.log.Path())
 	if err != nil {
 		f.t.Fatal(err)
@@ -207,6 +215,9 @@ func (f *fixture) crash(plays []play, opts ...option) (*fixture, session.Opened)
 	}
 	return attach(f.t, root, log, plays, opts...), opened
 }
+
+// passFlush lets the bubble's clock pass the time that a chunk may wait for the disk.
+func passFlush() { time.Sleep(time.Second) }
 
 // mustContain fails unless the text holds every part.
 func mustContain(t *testing.T, what, text string, parts ...string) {
