@@ -272,6 +272,8 @@ func (o *order) apply(ev *Event) {
 
 func (o *order) applyPolicy(data Payload) {
 	switch p := data.(type) {
+	case PolicyPreset:
+		o.open.Decided = true // dsh writes this log: it judges every call before it runs
 	case Retry:
 		o.retries = append(slices.DeleteFunc(slices.Clone(o.retries), func(r Retry) bool { return r.RetryID == p.RetryID }), p)
 		o.starting, o.chunks = &p, nil
