@@ -109,7 +109,7 @@ func (r *reader) text() []byte {
 		switch c := r.b[i]; {
 		case c == '"':
 			r.i = i + 1
-			return valid(r.b[start:i], high)
+			return validUTF8(r.b[start:i], high)
 		case c == '\\':
 			return r.escaped(start, i, high)
 		case c < ' ':
@@ -136,7 +136,7 @@ func (r *reader) escaped(start, i int, high byte) []byte {
 		case c == '"':
 			r.i++
 			r.scratch = out
-			return valid(out, high)
+			return validUTF8(out, high)
 		case c == '\\':
 			out = r.escape(out)
 			if r.err != nil {
@@ -207,7 +207,7 @@ func (r *reader) unit(i int) rune {
 	return n
 }
 
-func valid(s []byte, high byte) []byte {
+func validUTF8(s []byte, high byte) []byte {
 	if high < utf8.RuneSelf || utf8.Valid(s) {
 		return s
 	}
