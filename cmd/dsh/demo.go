@@ -3,5 +3,3 @@ package main
 import "github.com/spf13/cobra"
 
 func newDemoCommand(s streams) *cobra.Command { return &cobra.Command{Use: "demo"} }
-
-func addHidden(root *cobra.Command, s streams) {}
