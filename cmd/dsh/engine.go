@@ -13,6 +13,7 @@ import (
 
 	"dsh/internal/config"
 	"dsh/internal/llm"
+	"dsh/internal/llm/llmtest"
 	"dsh/internal/loop"
 	"dsh/internal/policy"
 	"dsh/internal/prompt"
@@ -62,6 +63,8 @@ type engine struct {
 	log   *session.Log
 	notes []string // for the user, before anything runs
 	stop  []func() error
+
+	script *llmtest.Server // plays the model; nil for a real one
 }
 
 // openEngine builds every part once, in the order in which they depend on each

@@ -73,6 +73,7 @@ func newRoot(s streams) *cobra.Command {
 		newVersionCommand(s),
 	)
 	root.AddCommand(newModelCommand(s))
+	addHidden(root, s)
 	return root
 }
 

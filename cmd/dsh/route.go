@@ -94,11 +94,11 @@ func (e *engine) scriptRoute(file string) (loop.Route, error) {
 	if err != nil {
 		return loop.Route{}, usage(err)
 	}
-	server := llmtest.NewServer(script)
-	e.stop = append(e.stop, server.Close)
+	e.script = llmtest.NewServer(script)
+	e.stop = append(e.stop, e.script.Close)
 	profile, _ := openai.ProfileNamed("deepseek") // the validator's default dialect
 	client, err := openai.New(openai.Options{BaseURL: "http://script.invalid/v1", Key: "script-key",
-		Profile: profile, Transport: server.Pipe(), UserAgent: "dsh/" + version})
+		Profile: profile, Transport: e.script.Pipe(), UserAgent: "dsh/" + version})
 	if err != nil {
 		return loop.Route{}, err
 	}
