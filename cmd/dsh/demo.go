@@ -16,6 +16,7 @@ import (
 
 	"dsh/internal/audit"
 	"dsh/internal/config"
+	"dsh/internal/early"
 	"dsh/internal/llm"
 	"dsh/internal/llm/openai"
 	"dsh/internal/loop"
@@ -157,7 +158,7 @@ func (d *demo) open(e *engine, url string) error {
 		return err
 	}
 	client, err := openai.New(openai.Options{BaseURL: url, Key: "demo-key", KeyName: "the demo",
-		Profile: openai.ProfileFor("deepseek", ""), UserAgent: "dsh/" + version})
+		Profile: openai.ProfileFor("deepseek", ""), UserAgent: "dsh/" + early.Version})
 	if err != nil {
 		return err
 	}

@@ -11,10 +11,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-)
 
-// version is set by the linker for a release.
-var version = "0.1.0"
+	"dsh/internal/early"
+)
 
 func main() {
 	os.Exit(run(os.Args[1:], std()))
@@ -96,7 +95,7 @@ func newVersionCommand(s streams) *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(s.out, "dsh "+version)
+			_, err := fmt.Fprintln(s.out, "dsh "+early.Version)
 			return err
 		},
 	}

@@ -189,7 +189,7 @@ func (f *fixture) crashTorn(lost int, plays []play, opts ...option) (*fixture, s
 }
 
 // passFlush lets the bubble's clock pass the time that a chunk may wait for the disk.
-func passFlush() { time.Sleep(time.Second) }
+func passFlush() { <-time.After(time.Second) }
 
 // mustContain fails unless the text holds every part.
 func mustContain(t *testing.T, what, text string, parts ...string) {
