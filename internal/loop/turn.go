@@ -43,14 +43,12 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 	if err := a.logPreset(); err != nil {
 		a.fail(err)
 	}
-	t.clock = startClock(a.o.Budgets.Time, func() {
-		t.stop("budget: time " + a.o.Budgets.Time.String())
-	})
+	t.clock = startClock(a.o.Budgets.Time, func() { t.stop(timeSpent(a.o.Budgets.Time)) })
 	reason, err := t.run()
 	t.clock.stop()
 	if err != nil {
 		reason = t.outcome(err)
-		if e := a.requeue(act, t.claimed); e != nil {
+		if e := errors.Join(t.spendTime(), a.requeue(act, t.claimed)); e != nil {
 			a.fail(e)
 		}
 	}
