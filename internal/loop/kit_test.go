@@ -235,3 +235,11 @@ func (s *statuses) option(o *Options) {
 }
 
 func (s *statuses) String() string { return fmt.Sprint(s.heard) }
+
+// raw is the log's file.
+func (f *fixture) raw() string {
+	f.t.Helper()
+	raw, err := os.ReadFile(f.log.Path())
+	must(f.t, err)
+	return string(raw)
+}

@@ -42,13 +42,14 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 	if err := a.logPreset(); err != nil {
 		a.fail(err)
 	}
-	t.clock = startClock(a.o.Budgets.Time, func() {
-		t.stop("budget: time " + a.o.Budgets.Time.String())
-	})
+	t.clock = startClock(a.o.Budgets.Time, func() { t.stop(timeSpent(a.o.Budgets.Time)) })
 	reason, err := t.run()
 	t.clock.stop()
 	if err != nil {
 		reason = t.outcome(err)
+		if e := t.spendTime(); e != nil {
+			a.fail(e)
+		}
 	}
 	a.close(act)
 	err = a.append(session.Draft{Data: session.TurnEnd{Turn: t.n, Reason: reason}})
