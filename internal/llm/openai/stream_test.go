@@ -89,7 +89,9 @@ func TestF02KeepAlivesAloneAreNoProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		respond, w, _ := pipe()
+		ended := make(chan struct{})
 		go func() {
+			defer close(ended)
 			for {
 				if _, err := io.WriteString(w, ": keep-alive\n\n"); err != nil {
 					return
@@ -102,6 +104,7 @@ func TestF02KeepAlivesAloneAreNoProgress(t *testing.T) {
 		if o.code() != llm.CodeTimeout || !strings.Contains(o.message(), "keep-alives") || time.Since(start) != DefaultProgress {
 			t.Errorf("%s %q after %v", o.code(), o.message(), time.Since(start))
 		}
+		<-ended
 	})
 }
 
