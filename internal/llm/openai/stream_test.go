@@ -267,26 +267,18 @@ func TestF30TheKeyDoesNotFollowARedirect(t *testing.T) {
 	}
 }
 
-func TestF14LongLines(t *testing.T) {
+func TestF14ALineOf8MiBIsFine(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("x", 8<<20)
 	o := run(t, newClient(t, "deepseek", serving(tt(`"index":0,"id":"c","function":{"name":"write","arguments":"{\"content\":\"`+big+`\"}"}`)+ff("tool_calls")+dd)), ask("hi"))
 	if want := `write({"content":"` + big + `"})`; o.calls() != want {
 		t.Errorf("%d bytes of calls, want %d", len(o.calls()), len(want))
 	}
-	c := newClient(t, "deepseek", func(r *http.Request) (*http.Response, error) {
-		drain(r)
-		return stream(io.MultiReader(strings.NewReader("data: "), &counting{}))(), nil
-	})
-	if o := run(t, c, ask("hi")); o.code() != llm.CodeMalformed || !strings.Contains(o.message(), "64 MiB") {
-		t.Errorf("%s %q", o.code(), o.message())
-	}
 }
 
 func TestF02CommentsDoNotAddUp(t *testing.T) {
 	t.Parallel()
-	var f framer
-	f.emit = func(string, []byte) {}
+	f := framer{limit: 1 << 10, emit: func(string, []byte) {}}
 	comment := []byte(": keep-alive\n\n:" + strings.Repeat("x", 1<<12))
 	for range 500 {
 		if err := f.feed(comment); err != nil {
