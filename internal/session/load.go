@@ -23,7 +23,8 @@ type loaded struct {
 // crash can have made it, is left out; any other is a *DamagedError.
 //
 // Chunks before the last assistant message are only counted: nobody needs them, and
-// they are most of a log.
+// they are most of a log. Damage inside them that leaves the count right is found by
+// whoever reads them, such as dsh verify.
 func load(f io.ReaderAt, size int64, path string) (*loaded, error) {
 	for end := size; ; {
 		needed, err := lastMessageAt(f, end)
