@@ -20,7 +20,7 @@ func BenchmarkFoldStep(b *testing.B) {
 				s.next(splices[0], StepStart{turn, 1})
 				s.apply(user(fmt.Sprint(turn)))
 				s.next(RequestSent{Turn: turn, Step: 1, Attempt: 1}, textDelta(turn, 1, "x"))
-				s.apply(answer(turn, 1, answerMsg("x", "c"), at+6))
+				s.apply(reply(turn, 1, answerMsg("x", "c"), at+6))
 				s.next(call(turn, 1, "c"), allow("c"))
 				s.apply(result(turn, 1, "c", "y", at+8))
 				s.next(WorkspaceChanged{fmt.Sprint("/w/", turn), "c"}, StepEnd{turn, 1}, TurnEnd{turn, EndReason{Kind: Completed}})

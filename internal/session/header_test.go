@@ -36,7 +36,7 @@ func TestSE17HeadersAreValidated(t *testing.T) {
 	}
 }
 
-func TestJL04BadHeadersAreDamage(t *testing.T) {
+func TestJL04BadHeadersAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		``, `nonsense`, `null`, `[1]`, `"x"`, `{}`,

@@ -260,6 +260,10 @@ func TestINRequeueRestoresTheQueues(t *testing.T) {
 		t.Errorf("message t1 is %+v, %v", msg, ok)
 	}
 	snapshot := s.f.inbox
+	s.log(InboxHeld{[]string{"m-a"}, true})
+	if snapshot.Items()[0].Held {
+		t.Error("a copy of the inbox is held with it")
+	}
 	s.splice(s.f.inbox.Clear()...)
 	if snapshot.Len() != 5 {
 		t.Error("a copy of the inbox changed with it")

@@ -11,7 +11,7 @@ func TestCheckNamesWhatIsOutOfOrder(t *testing.T) {
 	empty := func(s *script) {}
 	turn := func(s *script) { s.log(TurnStart{1}) }
 	step := func(s *script) { s.begin(1, "hi") }
-	calls := func(s *script) { s.begin(1, "hi").add(answer(1, 1, answerMsg("", "c1", "c2"))) }
+	calls := func(s *script) { s.begin(1, "hi").add(reply(1, 1, answerMsg("", "c1", "c2"))) }
 	taken := func(s *script) { calls(s); s.log(call(1, 1, "c1"), allow("c1"), call(1, 1, "c2")) }
 	retried := func(s *script) {
 		step(s)
@@ -38,11 +38,11 @@ func TestCheckNamesWhatIsOutOfOrder(t *testing.T) {
 		"step end without one":       {turn, log(StepEnd{1, 1}), "names step 1.1"},
 		"chunk of another step":      {step, log(textDelta(1, 2, "x")), "names step 1.2"},
 		"chunk outside a step":       {turn, log(textDelta(1, 1, "x")), "names step 1.1"},
-		"answer of another step":     {step, answer(1, 2, answerMsg("x")), "names step 1.2"},
-		"second answer":              {calls, answer(1, 1, answerMsg("x")), "already"},
-		"answer citing no chunk":     {step, answer(1, 1, answerMsg("x"), 0), "not the 0 chunks"},
-		"answer leaving a chunk out": {func(s *script) { step(s); s.log(textDelta(1, 1, "x")) }, answer(1, 1, answerMsg("x")), "not the 1 chunks"},
-		"call ids twice":             {step, answer(1, 1, answerMsg("x", "c", "c")), "there twice"},
+		"answer of another step":     {step, reply(1, 2, answerMsg("x")), "names step 1.2"},
+		"second answer":              {calls, reply(1, 1, answerMsg("x")), "already"},
+		"answer citing no chunk":     {step, reply(1, 1, answerMsg("x"), 0), "not the 0 chunks"},
+		"answer leaving a chunk out": {func(s *script) { step(s); s.log(textDelta(1, 1, "x")) }, reply(1, 1, answerMsg("x")), "not the 1 chunks"},
+		"call ids twice":             {step, reply(1, 1, answerMsg("x", "c", "c")), "there twice"},
 		"call of no message":         {calls, log(call(1, 1, "c9")), "not one of the step's calls"},
 		"call twice":                 {taken, log(call(1, 1, "c1")), "taken up before"},
 		"result of no call":          {taken, result(1, 1, "c9", "x", 4), "has no call"},
@@ -100,7 +100,7 @@ func TestCheckLoadsWhatItCanDeriveFrom(t *testing.T) {
 
 func TestCheckUnresolvedCallsOfLogsWithoutDecisions(t *testing.T) {
 	t.Parallel()
-	newScript(t).begin(1, "hi").add(answer(1, 1, answerMsg("", "c1"))).log(call(1, 1, "c1")).finish(1, 1)
+	newScript(t).begin(1, "hi").add(reply(1, 1, answerMsg("", "c1"))).log(call(1, 1, "c1")).finish(1, 1)
 }
 
 func TestCheckTimeNeverGoesBack(t *testing.T) {
@@ -115,9 +115,9 @@ func TestCheckTimeNeverGoesBack(t *testing.T) {
 // An empty answer is retried: its message anchors the usage and the step goes on.
 func TestCheckAnEmptyAnswerIsAskedForAgain(t *testing.T) {
 	t.Parallel()
-	s := newScript(t).begin(1, "hi").log(RequestSent{Turn: 1, Step: 1, Attempt: 1}).add(answer(1, 1, answerMsg("")))
+	s := newScript(t).begin(1, "hi").log(RequestSent{Turn: 1, Step: 1, Attempt: 1}).add(reply(1, 1, answerMsg("")))
 	s.log(Retry{RetryID: "r", Turn: 1, Step: 1, Retry: 1}, RetryStarted{"r", 1, 1, 1}, RequestSent{Turn: 1, Step: 1, Attempt: 2}, textDelta(1, 1, "x"))
-	s.add(answer(1, 1, answerMsg("x"), 8)).finish(1, 1).wantTexts("hi", "x")
+	s.add(reply(1, 1, answerMsg("x"), 8)).finish(1, 1).wantTexts("hi", "x")
 }
 
 func TestCheckApprovalsOfADeadLifeAreOver(t *testing.T) {

@@ -68,11 +68,11 @@ const (
 func TestRP(t *testing.T) {
 	t.Parallel()
 	calls := func(t *testing.T, ids ...string) *script {
-		return newScript(t).begin(1, "hi").add(answer(1, 1, answerMsg("", ids...)))
+		return newScript(t).begin(1, "hi").add(reply(1, 1, answerMsg("", ids...)))
 	}
 	t.Run("RP01 a balanced log needs nothing", func(t *testing.T) {
 		newScript(t).wantRepair()
-		newScript(t).begin(1, "hi").add(answer(1, 1, answerMsg("x"))).finish(1, 1).wantRepair()
+		newScript(t).begin(1, "hi").add(reply(1, 1, answerMsg("x"))).finish(1, 1).wantRepair()
 	})
 	t.Run("RP02 an open turn is ended", func(t *testing.T) {
 		newScript(t).log(TurnStart{1}).wantRepair("turn/end interrupted")
@@ -200,7 +200,7 @@ func TestRPStreamedTextIsKept(t *testing.T) {
 			}
 		})
 	}
-	s := newScript(t).begin(1, "hi").log(text(0, "x")).add(answer(1, 1, answerMsg("x"), 3))
+	s := newScript(t).begin(1, "hi").log(text(0, "x")).add(reply(1, 1, answerMsg("x"), 3))
 	s.wantRepair(end...)
 }
 
@@ -232,7 +232,7 @@ func TestRPClaimedInputIsNotLost(t *testing.T) {
 func TestPairOnLiveExits(t *testing.T) {
 	t.Parallel()
 	open := func() *script {
-		s := newScript(t).begin(1, "hi").add(answer(1, 1, answerMsg("", "c1", "c2", "c3")))
+		s := newScript(t).begin(1, "hi").add(reply(1, 1, answerMsg("", "c1", "c2", "c3")))
 		return s.log(call(1, 1, "c1"), allow("c1"), call(1, 1, "c2"))
 	}
 	for _, c := range []struct {
@@ -337,7 +337,7 @@ func TestRPWhateverLoadsCanBeContinued(t *testing.T) {
 func TestRPDuplicateCallIdsOfOtherWriters(t *testing.T) {
 	t.Parallel()
 	s := newScript(t).begin(1, "hi")
-	ev := answer(1, 1, answerMsg("", "c", "c")).event(3, 5000)
+	ev := reply(1, 1, answerMsg("", "c", "c")).event(3, 5000)
 	if err := s.f.load(&ev); err != nil {
 		t.Fatal(err)
 	}

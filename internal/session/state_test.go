@@ -30,6 +30,9 @@ func TestStateFoldsTheLog(t *testing.T) {
 	s.add(Visible(ToolResult{Turn: 1, Step: 1, Message: resultMsg("c1", "x"), Meta: meta(seen)}, one))
 	s.log(WorkspaceChanged{"/w/a", "c1"}, WorkspaceChanged{"/w/b", "c1"}, WorkspaceChanged{"/w/a", "c1"})
 	s.add(Visible(ToolResult{Turn: 1, Step: 1, Message: resultMsg("c2", "y"), Meta: meta(no), Error: &ToolError{"E", "DENIED"}}, one+2))
+	shorter := Visible(ToolResult{Turn: 1, Step: 1, Message: resultMsg("c2", "short"), Meta: meta(no), Error: &ToolError{"E", "DENIED"}}, s.seq()-1)
+	*shorter.Surface = SurfaceOp{Replace: true, Start: s.seq() - 1, End: s.seq() - 1}
+	s.add(shorter) // pruned, not refused again
 	s.log(PolicyRule{"session", "bash(ls)", Allow}, TurnBudget{Turn: 1, Kind: "steps", Limit: 5, Used: 4}, StepEnd{1, 1}, StepStart{1, 2})
 
 	got := s.f.state.clone()
