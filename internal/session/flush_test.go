@@ -195,7 +195,7 @@ func TestF07AFullDiskIsSaidAndSurvived(t *testing.T) {
 	if !errors.As(err, &failed) || !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{"disk full", "free space", filepath.Dir(l.path)} {
+	for _, want := range []string{"disk full", "free space", filepath.Dir(l.path), "cut the half-written end"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}
@@ -207,6 +207,9 @@ func TestF07AFullDiskIsSaidAndSurvived(t *testing.T) {
 	defer r.Close()
 	if evs := r.Next(); evs[len(evs)-1].Type == TypeTitle {
 		t.Error("the failed event was published")
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("more than one line: %q", err)
 	}
 	free()
 	if got := linesOf(t, l.path); !slices.Equal(got, before) {

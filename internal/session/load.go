@@ -69,12 +69,13 @@ func (ld *loaded) scan(lines *lineReader, path string, needed int64) error {
 		if err == io.EOF {
 			return nil
 		}
-		if err == nil {
-			err = ld.take(line, at < needed)
-		} else if err != errLongLine {
+		if err == errLongLine {
+			return &DamagedError{Path: path, Line: lines.number + 1, Cause: err}
+		}
+		if err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
-		if err == nil {
+		if err = ld.take(line, at < needed); err == nil {
 			ld.size, ld.unended = lines.offset, !ended
 			continue
 		}

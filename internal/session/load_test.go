@@ -381,9 +381,10 @@ func FuzzLoad(f *testing.F) {
 		if _, err := l.Append(title("x")); err != nil {
 			t.Fatalf("opened (%+v) and not appendable: %v", opened, err)
 		}
+		next := l.NextSeq() + 1 // an end-seed
 		kill(t, l)
 		l, opened, err = Open(root, path)
-		if err != nil || opened.CutBytes != 0 || len(opened.Closed) != 0 {
+		if err != nil || opened.CutBytes != 0 || l.NextSeq() != next {
 			t.Fatalf("the second open: %+v, %v", opened, err)
 		}
 		kill(t, l)

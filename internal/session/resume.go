@@ -106,13 +106,17 @@ func (l *Log) repair() (Opened, error) {
 	if err != nil {
 		return Opened{}, err
 	}
-	opened := Opened{Closed: evs[:min(closed, len(evs))]}
+	var opened Opened
 	requeued := map[string]bool{}
-	for i := range opened.Closed {
-		if p, ok := opened.Closed[i].Data.(InboxSpliced); ok {
+	for _, ev := range evs[:closed] {
+		switch p := ev.Data.(type) {
+		case InboxSpliced:
 			for _, m := range p.Inserted {
 				requeued[m.ID] = true
 			}
+		case InboxHeld:
+		default:
+			opened.Closed = append(opened.Closed, ev)
 		}
 	}
 	for _, item := range l.fold.inbox.Items() {

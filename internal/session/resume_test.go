@@ -209,7 +209,7 @@ func TestRS30QueuedMessagesAreHeldOverAResume(t *testing.T) {
 	mustAppend(t, l, queued("later", "do this later"))
 	mustClose(t, l)
 	again, opened := mustOpen(t, l)
-	if len(opened.Held) != 1 || opened.Held[0].ID != "later" || !opened.Held[0].Held || len(opened.Requeued) != 0 {
+	if len(opened.Closed) != 0 || len(opened.Held) != 1 || opened.Held[0].ID != "later" || !opened.Held[0].Held || len(opened.Requeued) != 0 {
 		t.Errorf("got %+v", opened)
 	}
 	inbox := again.Inbox()
@@ -217,7 +217,8 @@ func TestRS30QueuedMessagesAreHeldOverAResume(t *testing.T) {
 		t.Error("the message would be sent without being asked for")
 	}
 	mustClose(t, again)
-	if _, opened = mustOpen(t, l); len(opened.Held) != 1 || len(opened.Closed) != 0 {
+	size := fileSize(t, l.path)
+	if _, opened = mustOpen(t, l); len(opened.Held) != 1 || fileSize(t, l.path) != size {
 		t.Errorf("holding again: %+v", opened)
 	}
 }
