@@ -231,13 +231,16 @@ func TestRS02ADuplicateIDIsRefused(t *testing.T) {
 func TestRS12OfManyCreatorsOneWins(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	var wg sync.WaitGroup
-	won := make(chan *Log, 20)
-	for range cap(won) {
-		l, err := Create(root, Header{ID: "same"})
-		if err != nil {
+	logs := make([]*Log, 20)
+	for i := range logs { // all before the first of them is stored
+		var err error
+		if logs[i], err = Create(root, Header{ID: "same"}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	var wg sync.WaitGroup
+	won := make(chan *Log, len(logs))
+	for _, l := range logs {
 		wg.Go(func() {
 			if _, err := l.Append(title("x")); err == nil {
 				won <- l
