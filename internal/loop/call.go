@@ -150,10 +150,10 @@ func (t *turn) settle(slot *slot) error {
 	return t.notes(slot)
 }
 
-// afterAbort corrects a body that ended after the turn did: its success is not
-// claimed, but a failure stays what it was, and so do the files it changed.
+// afterAbort says who stopped a body that ended after the turn did. What ended
+// before stays what it was, and so does a failure of the body's own.
 func (t *turn) afterAbort(slot *slot) {
-	if slot.final || t.check() == nil || slot.result.IsError && slot.result.Code != session.CodeAborted {
+	if slot.final || t.check() == nil || slot.result.Code != session.CodeAborted {
 		return
 	}
 	slot.result.Text = "Error: " + t.stopped() + " while this call was running; it may have taken effect in part or in full. Look before relying on it, and do not repeat it unless asked to."

@@ -401,7 +401,7 @@ func TestRQ18CrashAfterTheHeader(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var f, g *fixture
 		f = newFixture(t, []play{then(func() {
-			g = f.crash([]play{say("again")}, func(o *Options) { o.System = "Be different." })
+			g = f.died([]play{say("again")}, func(o *Options) { o.System = "Be different." })
 		}, say("a"))})
 		f.prompt("one")
 		g.prompt("two")

@@ -7,8 +7,8 @@ type OpenStep struct {
 	Turn, Step int
 	Calls      []OpenCall // of its assistant message, in the model's order
 
-	// Decided: the log has policy decisions, so a call without an allow did not run.
-	// Without any, only a call without a ToolCall surely did not.
+	// Decided: policy judges the calls of this log, so one without an allow did not run.
+	// Otherwise only a call without a ToolCall surely did not.
 	Decided bool
 }
 
@@ -25,10 +25,7 @@ type OpenCall struct {
 
 // mayHaveRun reports whether a call's body may have started.
 func (o *OpenStep) mayHaveRun(c *OpenCall) bool {
-	if o.Decided {
-		return c.Allowed
-	}
-	return c.CallSeq >= 0
+	return c.CallSeq >= 0 && (c.Allowed || !o.Decided)
 }
 
 // call finds a call by its id; nil if the step has none of that id.
