@@ -167,7 +167,7 @@ func (d *demo) open(e *engine, url string) error {
 	}
 	route := loop.Route{Model: client, Config: llm.Config{Provider: "demo", Model: "scripted"}}
 	rules := policy.Rules{Preset: policy.PresetWorkspace, Workspace: real}
-	return e.start(d.s, settings, route, rules, real)
+	return e.start(d.s, settings, route, rules, real, engineOptions{})
 }
 
 // repair sends the prompt and shows what happens, event by event.

@@ -46,23 +46,35 @@ func run(args []string, s streams) int {
 
 // newRoot is the table of contents: every command is made here.
 func newRoot(s streams) *cobra.Command {
+	var o engineOptions
 	root := &cobra.Command{
-		Use:           "dsh",
-		Short:         "A coding agent for the terminal",
+		Use:   "dsh [flags] [\"PROMPT WITH SPACES\" | -- PROMPT...]",
+		Short: "A coding agent for the terminal",
+		Long: `A coding agent for the terminal.
+
+Without a command, dsh is a conversation line by line; a prompt may begin it.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
 		SuggestionsMinimumDistance: 2,
 
-		Args: noCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prompt, err := chatPrompt(cmd, args)
+			if err != nil {
+				return err
+			}
+			return runChat(cmd.Context(), s, o, prompt)
+		},
 	}
+	o.addFlags(root)
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.AddCommand(
 		newRunCommand(s),
+		newResumeCommand(s),
 		newSessionsCommand(s),
 		newLogCommand(s),
 		newVerifyCommand(s),
