@@ -23,6 +23,7 @@ type ride struct {
 	f    *fixture
 	seed uint64
 	calm bool // nothing fails, and nobody cancels, removes or closes
+	full bool // the disk is full now and then: doors may refuse
 
 	mu       sync.Mutex
 	accepted []string // ids of the messages that a door took
@@ -145,6 +146,8 @@ func (r *ride) act(rng *rand.Rand, text string) {
 		if err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrClosed) && ctxCause(err) == "" {
 			f.t.Errorf("maintenance: %v", err)
 		}
+	case n < 16 && rng.IntN(2) == 0:
+		f.SetRoute(Route{Model: f.model, Config: llm.Config{Provider: "test", Model: fmt.Sprint("m", rng.IntN(3))}})
 	case n < 16:
 		if it, ok := r.any(rng); ok {
 			_, err := f.Move(it.ID, [2]session.Target{session.NextStep, session.NextTurn}[rng.IntN(2)], rng.IntN(3))
@@ -173,7 +176,7 @@ func ctxCause(err error) string {
 }
 
 func (r *ride) tolerate(err error) {
-	if err != nil && !errors.Is(err, ErrClosed) {
+	if err != nil && !errors.Is(err, ErrClosed) && !r.full {
 		r.f.t.Error(err)
 	}
 }
