@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -26,8 +27,9 @@ func TestSM14FullDiskAtTheEndOfAStep(t *testing.T) {
 		f = newFixture(t, []play{then(func() { room = f.fill() }, say("lost")), say("there")}, s.option)
 		f.prompt("one")
 		expect(t, "statuses", s, "[true false]")
-		if f.Err() == nil {
-			t.Error("nobody says that the disk is full")
+		var full *session.WriteError
+		if !errors.As(f.Err(), &full) {
+			t.Errorf("the error is not the disk's: %v", f.Err())
 		}
 		if _, err := f.Followup("two"); err == nil {
 			t.Error("a send was accepted that no disk holds")
