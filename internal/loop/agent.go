@@ -267,6 +267,9 @@ func (a *Agent) Remove(id string) (bool, error) {
 func (a *Agent) Move(id string, to session.Target, at int) (bool, error) {
 	return a.edit(func(box *session.Inbox) ([]session.InboxSpliced, bool, error) {
 		splices, ok := box.Move(id, to, at)
+		if ok && to == session.NextStep && a.act != nil && a.act.closing {
+			a.latch = true // the turn has no step left for it, and no other turn looks there first
+		}
 		return splices, ok, nil
 	})
 }

@@ -96,7 +96,9 @@ func (t *turn) budgetNotes() []*llm.Message {
 			notes = append(notes, &m)
 		}
 	}
-	tell(budgetSteps, int64(s.steps), int64(b.Steps))
+	if s.steps < b.Steps { // otherwise nobody is going to read it
+		tell(budgetSteps, int64(s.steps), int64(b.Steps))
+	}
 	tell(budgetCalls, int64(s.calls), int64(b.Calls))
 	if left, limited := t.clock.remaining(); limited {
 		tell(budgetTime, (b.Time - left).Milliseconds(), b.Time.Milliseconds())

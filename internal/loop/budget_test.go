@@ -74,6 +74,7 @@ func TestBudgetOfStepsLeavesWhatItDidNotTake(t *testing.T) {
 		f.prompt("go")
 		expect(t, "the log", f.story(), "queue:go turn1 claim step1 user:go queue:and then queue:later answer:a stepend claim queue:and then end:aborted")
 		expect(t, "waiting", f.queued(), "[and then later]")
+		expect(t, "events", told(f), "[steps 1/1 ended]")
 		f.prompt("now")
 		expect(t, "what the next turns read", userTexts(f), "[go and then later now]")
 	})
