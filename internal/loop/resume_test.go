@@ -196,6 +196,22 @@ func TestRS30ReleaseWhileATurnRuns(t *testing.T) {
 	})
 }
 
+func TestRS30ReleaseInTheLatchWindow(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		f, ids := held(t, stubborn(release), say("b"))
+		f.send("three")
+		synctest.Wait()
+		f.cancel(true)
+		if err := f.Release(ids["two"]); err != nil {
+			t.Fatal(err)
+		}
+		close(release)
+		f.idle()
+		expect(t, "the request", f.sent(1), "user(one) assistant(par) user(three) user(two)")
+	})
+}
+
 func TestRS30ReleaseOfNothingWakesNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f, ids := held(t)
