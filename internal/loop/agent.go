@@ -79,6 +79,7 @@ func (a *Agent) Steer(text string) (session.QueueItem, error) {
 }
 
 // Inject queues a message for the next step, whenever there is one. It wakes nobody.
+// A message without an id gets one.
 func (a *Agent) Inject(m llm.Message) (session.QueueItem, error) {
 	return a.send(session.NextStep, m, false)
 }
@@ -105,22 +106,25 @@ func (a *Agent) send(target session.Target, m llm.Message, wake bool) (session.Q
 	if a.closed {
 		return session.QueueItem{}, ErrClosed
 	}
-	return a.put(target, m, wake)
+	return a.queue(target, m, wake)
 }
 
-// note queues what the turn itself has to say for the next step, also while the
-// agent closes: then it waits in the inbox.
+// note queues what a call or an extension wants the model to read. A closing agent
+// takes it too: it waits for the resume.
 func (a *Agent) note(m llm.Message) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, err := a.put(session.NextStep, m, false)
+	_, err := a.queue(session.NextStep, m, false)
 	return err
 }
 
-// put appends to a queue and, if asked, makes sure that a turn will see it. The
+// queue appends to a queue and, if asked, makes sure that a turn will see it. The
 // order matters: what the message may still join is decided before it is written.
 // The caller holds a.mu.
-func (a *Agent) put(target session.Target, m llm.Message, wake bool) (session.QueueItem, error) {
+func (a *Agent) queue(target session.Target, m llm.Message, wake bool) (session.QueueItem, error) {
+	if m.ID == "" {
+		m.ID = session.NewID()
+	}
 	late := a.act != nil && (a.act.closing || a.act.ctx.Err() != nil)
 	if wake && late {
 		target = session.NextTurn
@@ -145,6 +149,10 @@ func (a *Agent) put(target session.Target, m llm.Message, wake bool) (session.Qu
 func (a *Agent) Cancel(cause session.Cause, keepInbox bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.cancel(cause, keepInbox)
+}
+
+func (a *Agent) cancel(cause session.Cause, keepInbox bool) error {
 	var err error
 	if !keepInbox {
 		box := a.log.Inbox()
@@ -197,8 +205,8 @@ func (a *Agent) Close(ctx context.Context) error {
 	a.mu.Lock()
 	a.closed = true
 	a.latch = false
+	err := a.cancel(session.Cause{Kind: session.Disposed}, true)
 	a.mu.Unlock()
-	err := a.Cancel(session.Cause{Kind: session.Disposed}, true)
 	return errors.Join(err, a.WhenIdle(ctx))
 }
 

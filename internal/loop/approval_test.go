@@ -49,7 +49,7 @@ func (f *fixture) approvals() (outcomes []string) {
 }
 
 func TestPRM01AllowedOnceRunsOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ran := 0
 		f := asking(t, &ran, []play{call("probe", `{"n":1}`), say("done")})
 		f.send("go")
@@ -70,7 +70,7 @@ func TestPRM01AllowedOnceRunsOnce(t *testing.T) {
 func TestPRM02EachCallIsAskedForUnlessARuleWasMade(t *testing.T) {
 	twice := []play{call("probe", `{}`), call("probe", `{}`), say("done"), call("probe", `{}`), say("done")}
 	t.Run("PRM02 once", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			ran := 0
 			f := asking(t, &ran, twice)
 			f.send("go")
@@ -82,7 +82,7 @@ func TestPRM02EachCallIsAskedForUnlessARuleWasMade(t *testing.T) {
 		})
 	})
 	t.Run("PRM02 session", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			ran := 0
 			f := asking(t, &ran, twice)
 			f.send("go")
@@ -95,7 +95,7 @@ func TestPRM02EachCallIsAskedForUnlessARuleWasMade(t *testing.T) {
 		})
 	})
 	t.Run("PRM02 session, resumed", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			ran := 0
 			f := asking(t, &ran, twice)
 			f.send("go")
@@ -121,7 +121,7 @@ func TestPRM03No(t *testing.T) {
 		{"PRM03 no and say why", session.Answer{Outcome: session.No, Say: "use the other file"}, "the user said no to this call, and says: use the other file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ran := 0
 				f := asking(t, &ran, []play{call("probe", `{}`), say("done")})
 				f.send("go")
@@ -143,7 +143,7 @@ func TestPRM03No(t *testing.T) {
 }
 
 func TestPRM04NobodyToAsk(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ran := 0
 		f := asking(t, &ran, []play{call("probe", `{}`), say("done")}, func(o *Options) { o.Asks = false })
 		f.prompt("go")
@@ -161,7 +161,7 @@ func TestPRM05EndWhileAsking(t *testing.T) {
 		"close":  func(f *fixture) { _ = f.Close(context.Background()) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ran := 0
 				f := asking(t, &ran, []play{call("probe", `{}`, "probe", `{}`)})
 				f.send("go")
@@ -183,7 +183,7 @@ func TestPRM05EndWhileAsking(t *testing.T) {
 }
 
 func TestPRM07TheFirstAnswerDecides(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ran := 0
 		f := asking(t, &ran, []play{call("probe", `{}`), say("done")})
 		f.send("go")
@@ -206,7 +206,7 @@ func TestPRM07TheFirstAnswerDecides(t *testing.T) {
 }
 
 func TestPRM07UnreadableRuleIsRefusedAndTheQuestionStays(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ran := 0
 		f := asking(t, &ran, []play{call("probe", `{}`), say("done")})
 		f.send("go")
@@ -226,7 +226,7 @@ func TestPRM07UnreadableRuleIsRefusedAndTheQuestionStays(t *testing.T) {
 func TestPRM07AnswerThatMeansNothingIsNoAllow(t *testing.T) {
 	for _, outcome := range []session.Outcome{"", "perhaps", "allow"} {
 		t.Run("PRM07 "+string(outcome), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ran := 0
 				f := asking(t, &ran, []play{call("probe", `{}`), say("done")})
 				f.send("go")
@@ -243,7 +243,7 @@ func TestPRM07AnswerThatMeansNothingIsNoAllow(t *testing.T) {
 }
 
 func TestPRM01CallsAreAskedForInTheModelsOrder(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ran := 0
 		f := asking(t, &ran, []play{call("probe", `{"n":1}`, "probe", `{"n":2}`, "probe", `{"n":3}`), say("done")})
 		f.o.Tools, _ = tools.New(&probe{name: "probe", class: policy.Write, safe: always})
@@ -264,7 +264,7 @@ func TestPRM01CallsAreAskedForInTheModelsOrder(t *testing.T) {
 
 // The screen learns of a question from the log: it must be there to be answered.
 func TestPRM01QuestionCanBeAnsweredWhenItIsLogged(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ran := 0
 		f := asking(t, &ran, []play{call("probe", `{}`), say("done")})
 		reader := f.log.Reader(0)
@@ -290,7 +290,7 @@ func TestPRM01QuestionCanBeAnsweredWhenItIsLogged(t *testing.T) {
 }
 
 func TestPRM01TheClockStandsStillWhileAsking(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ran := 0
 		slow := func(ctx context.Context, args string) (tools.Result, error) {
 			ran++

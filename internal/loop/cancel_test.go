@@ -13,7 +13,7 @@ import (
 )
 
 func TestCX01CancelWhileIdleDoesNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{say("hello")})
 		f.cancel(false)
 		expect(t, "events", f.log.NextSeq(), 0)
@@ -25,7 +25,7 @@ func TestCX01CancelWhileIdleDoesNothing(t *testing.T) {
 func TestCX01CancelWhileIdleWithQueuedInjections(t *testing.T) {
 	for name, keep := range map[string]bool{"dropped": false, "kept": true} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				f := newFixture(t, []play{say("hello")})
 				f.inject("note")
 				f.cancel(keep)
@@ -44,7 +44,7 @@ func TestCX01CancelWhileIdleWithQueuedInjections(t *testing.T) {
 }
 
 func TestCX03KeepInboxParksTheQueue(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{hang(text("par")), say("second"), say("third")})
 		f.send("one")
 		synctest.Wait()
@@ -78,7 +78,7 @@ func inLatchWindow(t *testing.T, opts ...option) (f *fixture, release func()) {
 }
 
 func TestCX04WakeInTheLatchWindowRunsAfterIdle(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var statuses []bool
 		f, release := inLatchWindow(t, onStatus(func(running bool) { statuses = append(statuses, running) }))
 		f.send("three")
@@ -92,7 +92,7 @@ func TestCX04WakeInTheLatchWindowRunsAfterIdle(t *testing.T) {
 }
 
 func TestCX05CancelClearsTheLatch(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f, release := inLatchWindow(t)
 		f.send("three")
 		f.cancel(false)
@@ -105,7 +105,7 @@ func TestCX05CancelClearsTheLatch(t *testing.T) {
 }
 
 func TestCX06RemovedMessageIsNotReplayed(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ch := make(chan struct{})
 		f := newFixture(t, []play{stubborn(ch)})
 		f.send("one")
@@ -126,7 +126,7 @@ func TestCX06RemovedMessageIsNotReplayed(t *testing.T) {
 }
 
 func TestCX07ToolThatIgnoresTheCancel(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		body := &probe{name: "probe", run: func(context.Context, string) (tools.Result, error) {
 			<-release
@@ -151,9 +151,9 @@ func TestCX07ToolThatIgnoresTheCancel(t *testing.T) {
 }
 
 func TestCX09CancelBeforeAnyStep(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
-		f = newFixture(t, nil, preStep(func(_ context.Context, b Batch) ([]*llm.Message, string, error) {
+		f = newFixture(t, nil, beforeStep(func(_ context.Context, b Batch) ([]*llm.Message, string, error) {
 			f.cancel(false)
 			return b.Messages, "", nil
 		}))
@@ -165,7 +165,7 @@ func TestCX09CancelBeforeAnyStep(t *testing.T) {
 }
 
 func TestCX10StatusListenerCloses(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
 		f = newFixture(t, nil, onStatus(func(running bool) {
 			if running {
@@ -185,7 +185,7 @@ func TestCX10StatusListenerCloses(t *testing.T) {
 }
 
 func TestCX11IdleListenerCancels(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
 		f = newFixture(t, []play{say("a"), say("b")}, onStatus(func(running bool) {
 			if !running {
@@ -200,7 +200,7 @@ func TestCX11IdleListenerCancels(t *testing.T) {
 }
 
 func TestCX12IdleListenerCancelsThenSends(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
 		again := true
 		f = newFixture(t, []play{say("a"), say("b")}, onStatus(func(running bool) {
@@ -216,7 +216,7 @@ func TestCX12IdleListenerCancelsThenSends(t *testing.T) {
 }
 
 func TestCX13CancelDropsTheQueueDurably(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{hang(text("par"))})
 		f.send("one")
 		synctest.Wait()
@@ -235,7 +235,7 @@ func TestCX13CancelDropsTheQueueDurably(t *testing.T) {
 }
 
 func TestCX15AfterACancelThingsAreNormal(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{hang(text("par")), say("b"), say("c")})
 		f.send("one")
 		synctest.Wait()
@@ -250,7 +250,7 @@ func TestCX15AfterACancelThingsAreNormal(t *testing.T) {
 }
 
 func TestCX16StreamedTextIsKept(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		usage := llm.Usage{InputTokens: 7, OutputTokens: 2}
 		f := newFixture(t, []play{hang(text("par"), text("tial"), llm.Chunk{Type: llm.UsageChunk, Usage: &usage})})
 		f.send("hi")
@@ -274,7 +274,7 @@ func TestCX16StreamedTextIsKept(t *testing.T) {
 }
 
 func TestCX17StreamedReasoningIsKept(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{hang(llm.Chunk{Type: llm.ReasoningDelta, Text: "hmm"}), say("b")})
 		f.send("hi")
 		synctest.Wait()
@@ -286,7 +286,7 @@ func TestCX17StreamedReasoningIsKept(t *testing.T) {
 }
 
 func TestCX18HalfStreamedCallIsDropped(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		half := llm.Chunk{Type: llm.ToolCallDelta, Index: 1, ID: "c1", Name: "probe", HasName: true, ArgumentsDelta: `{"n":`}
 		f := newFixture(t, []play{hang(text("I will"), half), say("b")})
 		f.send("hi")
@@ -310,7 +310,7 @@ func failsAfter(s string, f llm.Failure) play {
 var transient = llm.Failure{Code: llm.CodeRateLimit, Message: "slow down"}
 
 func TestCX19FailedAttemptIsNotFinalised(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{failsAfter("half", transient)})
 		f.send("hi")
 		synctest.Wait() // in the back-off
@@ -326,7 +326,7 @@ func TestCX19FailedAttemptIsNotFinalised(t *testing.T) {
 func TestCX21BlankTextMakesNoMessage(t *testing.T) {
 	for name, chunks := range map[string][]llm.Chunk{"blank": {text(" \n"), text("\t")}, "nothing": nil} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				f := newFixture(t, []play{hang(chunks...)})
 				f.send("hi")
 				synctest.Wait()
@@ -370,14 +370,14 @@ func hitBeforeTheGate(t *testing.T, hit func(f *fixture)) *fixture {
 }
 
 func TestCX22CancelAfterStepStart(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := hitBeforeTheGate(t, func(f *fixture) { f.cancel(false) })
 		expect(t, "cause", *f.lastEnd().Cause, session.Cause{Kind: session.ByUser})
 	})
 }
 
 func TestCX23CloseAfterStepStart(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		closed := make(chan error, 1)
 		f := hitBeforeTheGate(t, func(f *fixture) {
 			go func() { closed <- f.Close(context.Background()) }()
@@ -388,7 +388,7 @@ func TestCX23CloseAfterStepStart(t *testing.T) {
 }
 
 func TestCX24CancelWhileTheTurnIsStopping(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{say("a")}, extended(Extensions{TurnStopping: []TurnStopping{
 			atStopping(func(ctx context.Context, _ Stopping) (Ending, error) {
 				<-ctx.Done()
@@ -405,7 +405,7 @@ func TestCX24CancelWhileTheTurnIsStopping(t *testing.T) {
 func TestCX25StatusListenerCancels(t *testing.T) {
 	for name, keep := range map[string]bool{"dropped": false, "kept": true} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				var f *fixture
 				once := true
 				f = newFixture(t, []play{say("a"), say("b")}, onStatus(func(running bool) {
@@ -429,7 +429,7 @@ func TestCX25StatusListenerCancels(t *testing.T) {
 }
 
 func TestCX25StatusListenerCancelsAndSendsAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
 		once := true
 		f = newFixture(t, []play{say("a")}, onStatus(func(running bool) {
@@ -445,9 +445,9 @@ func TestCX25StatusListenerCancelsAndSendsAgain(t *testing.T) {
 }
 
 func TestCX27CancelInPreStepThenSend(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		once := true
-		f := newFixture(t, []play{say("a")}, preStep(func(ctx context.Context, b Batch) ([]*llm.Message, string, error) {
+		f := newFixture(t, []play{say("a")}, beforeStep(func(ctx context.Context, b Batch) ([]*llm.Message, string, error) {
 			if once {
 				once = false
 				<-ctx.Done()
@@ -467,7 +467,7 @@ func TestCX27CancelInPreStepThenSend(t *testing.T) {
 }
 
 func TestCX28SteeringOfACancelledTurnIsDropped(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{hang(text("par")), say("b")})
 		f.send("one")
 		synctest.Wait()
@@ -480,7 +480,7 @@ func TestCX28SteeringOfACancelledTurnIsDropped(t *testing.T) {
 }
 
 func TestCX29ReplacementSentAtTheCancel(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
 		replace := func(ctx context.Context, _ *llm.Request, _ func(llm.Chunk) bool) {
 			<-ctx.Done()
@@ -498,7 +498,7 @@ func TestCX29ReplacementSentAtTheCancel(t *testing.T) {
 }
 
 func TestCX30TheFirstCauseWins(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		f := newFixture(t, []play{stubborn(release)})
 		f.send("hi")
@@ -516,7 +516,7 @@ func TestCX30TheFirstCauseWins(t *testing.T) {
 }
 
 func TestCX31CancelThenClose(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		f := newFixture(t, []play{stubborn(release)})
 		f.send("hi")
@@ -540,7 +540,7 @@ func TestCX30CausesAreLoggedExactly(t *testing.T) {
 		{Kind: session.ByUser, Reason: "pressed twice"}: "the user interrupted on purpose",
 	} {
 		t.Run(string(cause.Kind)+cause.Reason, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				f := newFixture(t, []play{call("probe", `{}`, "probe", `{}`)}, with(&probe{name: "probe", run: blocked}))
 				f.send("hi")
 				synctest.Wait()
@@ -561,7 +561,7 @@ func TestCX30CausesAreLoggedExactly(t *testing.T) {
 // inPreStepOf is an agent whose driver is held before its first step.
 func inPreStepOf(t *testing.T, hold func(ctx context.Context)) *fixture {
 	t.Helper()
-	f := newFixture(t, nil, preStep(func(ctx context.Context, b Batch) ([]*llm.Message, string, error) {
+	f := newFixture(t, nil, beforeStep(func(ctx context.Context, b Batch) ([]*llm.Message, string, error) {
 		hold(ctx)
 		return b.Messages, "", nil
 	}))
@@ -587,7 +587,7 @@ func TestCX34EndsInPreStep(t *testing.T) {
 			"queue:note queue:hi turn1 claim claim queue:note queue:hi end:aborted", "note hi"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				f := inPreStepOf(t, func(ctx context.Context) { <-ctx.Done() })
 				c.end(f)
 				f.idle()
@@ -612,7 +612,7 @@ func TestCX33EndsWhilePromptIsAssembled(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				release := make(chan struct{})
 				f := newFixture(t, nil, func(o *Options) {
 					o.Environment = func() llm.Message { <-release; return note("env") }
@@ -643,7 +643,7 @@ func TestCX35ErrorAfterTheCancelIsTheCancel(t *testing.T) {
 		})}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				f := newFixture(t, []play{say("a")}, extended(ext))
 				f.send("hi")
 				synctest.Wait()
@@ -668,7 +668,7 @@ func TestCX37CancelWhileTheRecoveryAnswers(t *testing.T) {
 // testNoRetryAfterCancel fails a request; the recovery does as given and says retry.
 func testNoRetryAfterCancel(t *testing.T, recovery func(*fixture, context.Context)) {
 	t.Helper()
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
 		f = newFixture(t, []play{failsAfter("half", transient)}, extended(Extensions{RequestError: []RequestError{
 			atFailure(func(ctx context.Context, _ RequestFailure) (bool, error) {
@@ -685,7 +685,7 @@ func testNoRetryAfterCancel(t *testing.T, recovery func(*fixture, context.Contex
 }
 
 func TestCX39ContextOfACallThatEndsAfterCloseIsParked(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		body := &probe{name: "probe", run: func(ctx context.Context, _ string) (tools.Result, error) {
 			<-ctx.Done()
 			return tools.Result{Text: "late", Contexts: []llm.Message{note("context")}}, nil
@@ -704,7 +704,7 @@ func TestCX39ContextOfACallThatEndsAfterCloseIsParked(t *testing.T) {
 }
 
 func TestCX40ContextsOfCommittedResultsAreRecorded(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		body := &probe{name: "probe", run: func(ctx context.Context, args string) (tools.Result, error) {
 			if args == `{"n":1}` {
 				return tools.Result{Text: "one", Contexts: []llm.Message{note("context")}}, nil
@@ -722,7 +722,7 @@ func TestCX40ContextsOfCommittedResultsAreRecorded(t *testing.T) {
 }
 
 func TestLM09ModelThatBreaksAtTheCancel(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil, func(o *Options) {
 			o.Route.Model = modelFunc(func(ctx context.Context, r *llm.Request) iter.Seq2[llm.Chunk, error] {
 				return func(yield func(llm.Chunk, error) bool) {
@@ -742,7 +742,7 @@ func TestLM09ModelThatBreaksAtTheCancel(t *testing.T) {
 
 // The cancel lands after the answer is logged and before its first call is taken up.
 func TestCX09CancelBetweenTheAnswerAndItsCalls(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
 		ran := false
 		body := &probe{name: "probe",
@@ -763,7 +763,7 @@ func TestCX09CancelBetweenTheAnswerAndItsCalls(t *testing.T) {
 }
 
 func TestCX09CancelInAToolHook(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{call("probe", `{}`, "probe", `{}`)}, extended(Extensions{Tool: []ToolHook{
 			beforeCall(func(ctx context.Context, _ Call) (string, error) { <-ctx.Done(); return "", nil })}}))
 		f.send("hi")
@@ -779,7 +779,7 @@ func TestCX09CancelInAToolHook(t *testing.T) {
 // What the model reads of calls after a cancel: on purpose, and whether each had
 // started or ended.
 func TestB08ResultsAfterACancelTellWhatHappened(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		body := &probe{name: "probe", safe: func(args string) bool { return args != `{"n":4}` },
 			run: func(ctx context.Context, args string) (tools.Result, error) {
 				switch args {
@@ -811,7 +811,7 @@ func TestB08ResultsAfterACancelTellWhatHappened(t *testing.T) {
 }
 
 func TestB03InterruptedAndFailedTurnsLeaveAValidHistory(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		broken := fail(llm.Failure{Code: llm.CodeAuth, Message: "no"})
 		plays := []play{hang(llm.Chunk{Type: llm.ReasoningDelta, Text: " "}), broken, broken, broken, broken, broken, say("a")}
 		f := newFixture(t, plays)
@@ -830,7 +830,7 @@ func TestB03InterruptedAndFailedTurnsLeaveAValidHistory(t *testing.T) {
 // Messages typed while a tool runs, an interrupt, and another message: each reaches
 // the model once, in order.
 func TestH05QueuedMessagesSurviveAnInterrupt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{call("probe", `{}`), say("a"), say("b"), say("c")}, with(&probe{name: "probe", run: blocked}))
 		f.send("go")
 		synctest.Wait()
@@ -857,7 +857,7 @@ func (f *fixture) busy() *activity {
 
 // A cancel that comes when the turn has decided to end stops the queue.
 func TestCX03CancelAfterTheTurnsDecisionParksTheQueue(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
 		act := f.busy()
 		f.send("queued")
@@ -871,7 +871,7 @@ func TestCX03CancelAfterTheTurnsDecisionParksTheQueue(t *testing.T) {
 }
 
 func TestINB11MessageDuringMaintenance(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{say("a")})
 		end := make(chan struct{})
 		done := make(chan error, 1)
@@ -893,7 +893,7 @@ func TestINB11MessageDuringMaintenance(t *testing.T) {
 func TestCX04CancelDuringMaintenance(t *testing.T) {
 	for name, keep := range map[string]bool{"dropped": false, "kept": true} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				f := newFixture(t, []play{say("a")})
 				done := make(chan error, 1)
 				go func() {
@@ -920,11 +920,11 @@ func TestCX04CancelDuringMaintenance(t *testing.T) {
 // A turn's clock may run out in the very moment the turn ends: it must not hit the
 // next turn.
 func TestCX30LateClockDoesNotHitTheNextTurn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{say("a")})
 		act := f.busy()
 		f.send("next")
-		ended := f.newTurn(act)
+		ended := &turn{a: f.Agent, act: act, ctx: act.ctx, end: act.cancel, n: 1}
 		expect(t, "goes on", f.next(act), true)
 		ended.stop("budget: time 1m0s")
 		f.drive(act)

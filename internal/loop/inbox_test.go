@@ -35,7 +35,7 @@ func parked(t *testing.T, plays ...play) (f *fixture, ids map[string]string) {
 }
 
 func TestIN03UnknownIDsChangeNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f, _ := parked(t)
 		before := f.log.NextSeq()
 		for name, edit := range map[string]func() (bool, error){
@@ -64,7 +64,7 @@ func TestIN05MovePositionsAreClamped(t *testing.T) {
 		{"IN05 past the end of the other queue", session.NextStep, 99, "n1 n2 p2 p1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				f, ids := parked(t)
 				ok, err := f.Move(ids["p2"], c.to, c.at)
 				expect(t, "move", []any{ok, err}, []any{true, nil})
@@ -76,9 +76,10 @@ func TestIN05MovePositionsAreClamped(t *testing.T) {
 }
 
 func TestIN06TheSameMessageTwiceIsRefused(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
 		m := note("once")
+		m.ID = "the same"
 		if _, err := f.Inject(m); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +91,7 @@ func TestIN06TheSameMessageTwiceIsRefused(t *testing.T) {
 }
 
 func TestIN07CancelClearsBothQueues(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f, _ := parked(t)
 		f.cancel(false)
 		splices := of[session.InboxSpliced](f)
@@ -99,12 +100,12 @@ func TestIN07CancelClearsBothQueues(t *testing.T) {
 			expect(t, "splice", []any{p.Target, p.RemovedCount, p.Outcome}, []any{target, 2, session.OutcomeCanceled})
 		}
 		expect(t, "the queue", f.waits(), "")
-		expect(t, "dropped", len(f.log.Consumed().Dropped), 4)
+		expect(t, "dropped", len(f.log.State().Consumed.Dropped), 4)
 	})
 }
 
 func TestIN09NextStepComesBeforeOnePrompt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f, _ := parked(t, say("a"), say("b"), say("c"))
 		f.prompt("p3")
 		expect(t, "one prompt a turn", f.log.LastTurn(), 4)
@@ -118,7 +119,7 @@ func TestIN09NextStepComesBeforeOnePrompt(t *testing.T) {
 }
 
 func TestIN10AStepLeavesPromptsAlone(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
 		body := &probe{name: "probe", run: func(context.Context, string) (tools.Result, error) {
 			f.send("prompt")
@@ -134,11 +135,11 @@ func TestIN10AStepLeavesPromptsAlone(t *testing.T) {
 }
 
 func TestIN12RefusedAppendQueuesAndWakesNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
 		f.inject("kept")
 		for name, m := range map[string]llm.Message{
-			"no id":     {Role: llm.User, Content: []llm.Block{llm.TextBlock("x")}, Source: llm.Source{Kind: llm.FromUser}},
+			"no role":   {Content: []llm.Block{llm.TextBlock("x")}, Source: llm.Source{Kind: llm.FromUser}},
 			"assistant": {Role: llm.Assistant, Content: []llm.Block{}, Source: llm.Source{Kind: llm.FromUser}, ID: "a"},
 		} {
 			if _, err := f.Inject(m); err == nil {
@@ -158,7 +159,7 @@ func TestIN12RefusedAppendQueuesAndWakesNothing(t *testing.T) {
 
 // The log alone tells what became of a message, with the message itself.
 func TestIN13TheLogHoldsTheExactMessage(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{say("a")})
 		item, err := f.Followup("hi <&> \u2028")
 		if err != nil {
@@ -174,7 +175,7 @@ func TestIN13TheLogHoldsTheExactMessage(t *testing.T) {
 }
 
 func TestIN15SourceIsPreserved(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{say("a")})
 		m := note("x")
 		m.Source = llm.Source{Kind: llm.FromPlugin, Plugin: ""}
@@ -187,7 +188,7 @@ func TestIN15SourceIsPreserved(t *testing.T) {
 }
 
 func TestIN16PendingInjectionSurvivesAResume(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
 		f.inject("note")
 		again := f.reopen([]play{say("a")})
@@ -198,9 +199,9 @@ func TestIN16PendingInjectionSurvivesAResume(t *testing.T) {
 }
 
 func TestIN28StagedDuringPreStepJoinsTheNextStep(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
-		f = newFixture(t, []play{say("a"), say("b")}, preStep(func(_ context.Context, b Batch) ([]*llm.Message, string, error) {
+		f = newFixture(t, []play{say("a"), say("b")}, beforeStep(func(_ context.Context, b Batch) ([]*llm.Message, string, error) {
 			if b.Step == 1 {
 				f.inject("inject")
 				f.steer("steer")
@@ -217,7 +218,7 @@ func TestIN28StagedDuringPreStepJoinsTheNextStep(t *testing.T) {
 // blocksOnce rejects the first batch, after during ran.
 func blocksOnce(during func()) option {
 	blocked := false
-	return preStep(func(_ context.Context, b Batch) ([]*llm.Message, string, error) {
+	return beforeStep(func(_ context.Context, b Batch) ([]*llm.Message, string, error) {
 		if !blocked {
 			blocked = true
 			during()
@@ -228,7 +229,7 @@ func blocksOnce(during func()) option {
 }
 
 func TestIN29ItemsStagedDuringABlockSurvive(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
 		f = newFixture(t, []play{say("a")}, blocksOnce(func() { f.inject("later") }))
 		f.prompt("bad")
@@ -240,7 +241,7 @@ func TestIN29ItemsStagedDuringABlockSurvive(t *testing.T) {
 }
 
 func TestIN30PromptsBesideABlockedOneSurvive(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
 		f = newFixture(t, []play{say("a"), say("b")}, blocksOnce(func() { f.send("next") }))
 		f.prompt("bad")
@@ -253,7 +254,7 @@ func TestIN30PromptsBesideABlockedOneSurvive(t *testing.T) {
 }
 
 func TestIN31InjectionAfterPreStepIsConsumedLater(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
 		inject := func(_ context.Context, _ *llm.Request, yield func(llm.Chunk) bool) {
 			f.inject("late")
@@ -282,10 +283,10 @@ func TestIN29BatchThatCouldNotEnterGoesBack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				var f *fixture
 				once := true
-				f = newFixture(t, []play{say("a"), say("b")}, preStep(func(_ context.Context, b Batch) ([]*llm.Message, string, error) {
+				f = newFixture(t, []play{say("a"), say("b")}, beforeStep(func(_ context.Context, b Batch) ([]*llm.Message, string, error) {
 					if once {
 						once = false
 						f.send("later")
@@ -307,7 +308,7 @@ func TestIN29BatchThatCouldNotEnterGoesBack(t *testing.T) {
 }
 
 func TestIN29RejectedBatchIsGoneAndTheEnvironmentIsNot(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{say("a"), say("b")}, blocksOnce(func() {}),
 			func(o *Options) { o.Environment = func() llm.Message { return note("env") } })
 		f.prompt("bad")
@@ -318,7 +319,7 @@ func TestIN29RejectedBatchIsGoneAndTheEnvironmentIsNot(t *testing.T) {
 }
 
 func TestINB02SteerJoinsTheRunningTurn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		f := newFixture(t, []play{stubborn(release, text("a")), say("b")})
 		f.send("hi")
@@ -384,7 +385,7 @@ func TestIN31InputAfterTheTurnsDecision(t *testing.T) {
 }
 
 func TestINB03PendingNoticeGetsItsStep(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		f := newFixture(t, []play{stubborn(release, text("a")), say("b")})
 		f.send("hi")
@@ -398,7 +399,7 @@ func TestINB03PendingNoticeGetsItsStep(t *testing.T) {
 }
 
 func TestINB04OneTurnForEachMessage(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{say("a"), say("b"), say("c")})
 		var want []string
 		for i := range 3 {
@@ -417,7 +418,7 @@ func TestINB04OneTurnForEachMessage(t *testing.T) {
 }
 
 func TestINB05SteerDoesNotInterruptATool(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		body := &probe{name: "probe", run: func(ctx context.Context, _ string) (tools.Result, error) {
 			<-release
@@ -438,7 +439,7 @@ func TestINB05SteerDoesNotInterruptATool(t *testing.T) {
 }
 
 func TestINB06InterruptedTextIsFlagged(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{hang(text("deliv"), text("ered"))})
 		f.send("hi")
 		synctest.Wait()
@@ -459,7 +460,7 @@ func TestINB08MessageBetweenCancelAndCloseIsNotLost(t *testing.T) {
 		{"INB08 steer", func(f *fixture) { f.steer("new") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				release := make(chan struct{})
 				f := newFixture(t, []play{stubborn(release), say("b")})
 				f.send("old")
@@ -475,7 +476,7 @@ func TestINB08MessageBetweenCancelAndCloseIsNotLost(t *testing.T) {
 }
 
 func TestINB09StopWithKeepKeepsTheQueue(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f, release := inLatchWindow(t)
 		f.send("wake") // D: the queue goes on with the next wake
 		release()
@@ -485,7 +486,7 @@ func TestINB09StopWithKeepKeepsTheQueue(t *testing.T) {
 }
 
 func TestINB10RemovedMessageIsNeverDelivered(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		f := newFixture(t, []play{stubborn(release, text("a")), say("b")})
 		f.send("one")
@@ -506,7 +507,7 @@ func TestINB10RemovedMessageIsNeverDelivered(t *testing.T) {
 }
 
 func TestINB10ReplacedTextIsWhatIsDelivered(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f, ids := parked(t, say("a"), say("b"), say("c"))
 		if ok, err := f.Replace(ids["p1"], "P1"); !ok || err != nil {
 			t.Fatalf("replace: %v, %v", ok, err)
@@ -518,7 +519,7 @@ func TestINB10ReplacedTextIsWhatIsDelivered(t *testing.T) {
 }
 
 func TestINB12MaxTokensIsReported(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		cut := func(_ context.Context, _ *llm.Request, yield func(llm.Chunk) bool) {
 			yield(text("half"))
 			yield(finish(llm.MaxTokens))

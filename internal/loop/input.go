@@ -32,7 +32,6 @@ func (t *turn) input(target session.Target, owes bool) (opened bool, rejected st
 		}
 		return false, "", err
 	}
-	t.a.d.environmentSent = t.a.d.environmentSent || opened && len(batch) > 0
 	return opened, rejected, nil
 }
 
@@ -77,9 +76,11 @@ func (t *turn) preStep(batch []*llm.Message, owes bool) (enter []*llm.Message, r
 	return enter, "", nil
 }
 
+// environment makes the block; it counts as sent once it has entered a step.
 func (a *Agent) environment() *llm.Message {
 	m := a.o.Environment()
 	m.ID = session.NewID()
+	a.d.environmentID = m.ID
 	return &m
 }
 
@@ -102,7 +103,10 @@ func (a *Agent) claim(target session.Target) ([]llm.Message, error) {
 	defer a.mu.Unlock()
 	box := a.log.Inbox()
 	batch, splices := box.Claim(target)
-	return batch, a.appendSplices(splices)
+	if err := a.appendSplices(splices); err != nil {
+		return nil, err
+	}
+	return batch, nil
 }
 
 // requeue puts a batch back to the head of its queues. When a cancel emptied the

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"dsh/internal/llm"
@@ -36,16 +35,9 @@ func (f beforeCall) After(_ context.Context, _ Call, r tools.Result) (tools.Resu
 
 func extended(with Extensions) option { return func(o *Options) { o.Extensions = with } }
 
-func preStep(f atPreStep) option { return extended(Extensions{PreStep: []PreStep{f}}) }
+func beforeStep(f atPreStep) option { return extended(Extensions{PreStep: []PreStep{f}}) }
 
 func onStatus(f func(running bool)) option { return func(o *Options) { o.OnStatus = f } }
-
-// inBubble runs a test with a clock of its own.
-func inBubble(t *testing.T, test func(t *testing.T)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, test)
-}
 
 // stubborn yields the chunks, then ends only when told to: it ignores the cancel.
 func stubborn(release <-chan struct{}, chunks ...llm.Chunk) play {
@@ -73,26 +65,6 @@ func (f *fixture) waits() string {
 		words = append(words, it.Text)
 	}
 	return strings.Join(words, " ")
-}
-
-// note is an injected message.
-func note(text string) llm.Message {
-	return llm.Message{Role: llm.User, Content: []llm.Block{llm.TextBlock(text)},
-		Source: llm.Source{Kind: llm.FromPlugin, Plugin: "test"}, ID: session.NewID()}
-}
-
-func (f *fixture) inject(text string) {
-	f.t.Helper()
-	if _, err := f.Inject(note(text)); err != nil {
-		f.t.Fatal(err)
-	}
-}
-
-func (f *fixture) steer(text string) {
-	f.t.Helper()
-	if _, err := f.Steer(text); err != nil {
-		f.t.Fatal(err)
-	}
 }
 
 // sent is what the model read in a request, one word a message; it fails the test
@@ -227,7 +199,7 @@ func (l logFile) open(t *testing.T, plays []play, opts ...option) (*fixture, ses
 }
 
 // passFlush lets the bubble's clock pass the time that a chunk may wait for the disk.
-func passFlush() { time.Sleep(time.Second) }
+func passFlush() { <-time.After(time.Second) }
 
 // mustContain fails unless the text holds every part.
 func mustContain(t *testing.T, what, text string, parts ...string) {

@@ -27,7 +27,8 @@ const (
 // it hit the output limit: there is nothing to act on), or the failure that a
 // recovery may look at, or an error that ends the turn.
 func (t *turn) request(attempt int) (*llm.Message, *llm.Failure, error) {
-	route := t.a.currentRoute()
+	t.route = t.a.currentRoute()
+	route := t.route
 	if route.Model == nil {
 		return nil, nil, &llm.Failure{Code: llm.CodeConfig,
 			Message: fmt.Sprintf("no provider answers for model %q of provider %q: choose another with -m", route.Config.Model, route.Config.Provider)}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestRS03LiveSessionIsNotResumed(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{hang(text("par"))})
 		f.send("hi")
 		synctest.Wait()
@@ -27,7 +27,7 @@ func TestRS03LiveSessionIsNotResumed(t *testing.T) {
 }
 
 func TestRS05HeaderTellsStartFromResume(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{say("a"), say("b")})
 		f.prompt("one")
 		f.prompt("two")
@@ -51,7 +51,7 @@ func TestRS05EffortIsKeptForTheSameRouteOnly(t *testing.T) {
 		"the same route": {"m", "high"}, "another": {"other", "medium"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				f := newFixture(t, []play{say("a")}, effort("m", "high"))
 				f.prompt("one")
 				again := f.reopen([]play{say("b")}, effort(c.model, "medium", "reasoningEffort"))
@@ -63,7 +63,7 @@ func TestRS05EffortIsKeptForTheSameRouteOnly(t *testing.T) {
 }
 
 func TestRS15CloseTwiceAndWhileRunning(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		f := newFixture(t, []play{stubborn(release)})
 		f.send("hi")
@@ -85,7 +85,7 @@ func TestRS15CloseTwiceAndWhileRunning(t *testing.T) {
 }
 
 func TestRS17NothingEntersAClosedAgent(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
 		if err := f.Close(context.Background()); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestRS17NothingEntersAClosedAgent(t *testing.T) {
 }
 
 func TestRS20HistoryAndNumbersContinue(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{call("probe", `{}`), say("a")})
 		f.prompt("one")
 		again := f.reopen([]play{say("b")})
@@ -123,7 +123,7 @@ func TestRS20HistoryAndNumbersContinue(t *testing.T) {
 }
 
 func TestRS30ShutdownKeepsTheQueue(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{hang(text("par"))})
 		f.send("one")
 		synctest.Wait()
@@ -154,7 +154,7 @@ func held(t *testing.T, plays ...play) (f *fixture, ids map[string]string) {
 }
 
 func TestRS30HeldMessagesAreSkippedUntilReleased(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f, ids := held(t, say("a"), say("b"))
 		f.prompt("three")
 		expect(t, "a new prompt passes them", f.sent(0), "user(one) assistant(par) user(three)")
@@ -169,7 +169,7 @@ func TestRS30HeldMessagesAreSkippedUntilReleased(t *testing.T) {
 }
 
 func TestRS30ReleaseOfOne(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f, ids := held(t, say("a"))
 		if err := f.Release(ids["two"]); err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func TestRS30ReleaseOfOne(t *testing.T) {
 }
 
 func TestRS30ReleaseWhileATurnRuns(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		f, ids := held(t, stubborn(release, text("a")), say("b"), say("c"))
 		f.send("three")
@@ -213,7 +213,7 @@ func TestRS30ReleaseInTheLatchWindow(t *testing.T) {
 }
 
 func TestRS30ReleaseOfNothingWakesNobody(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f, ids := held(t)
 		before := f.log.NextSeq()
 		for _, list := range [][]string{nil, {"gone"}} {
@@ -231,7 +231,7 @@ func TestRS30ReleaseOfNothingWakesNobody(t *testing.T) {
 }
 
 func TestRS30CancelDropsHeldMessagesToo(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f, _ := held(t)
 		f.cancel(false)
 		expect(t, "the queue", f.waits(), "")
@@ -239,7 +239,7 @@ func TestRS30CancelDropsHeldMessagesToo(t *testing.T) {
 }
 
 func TestPS03SecondResumeAddsNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{hang(text("par"))})
 		f.send("hi")
 		synctest.Wait()
@@ -257,7 +257,7 @@ func TestPS03SecondResumeAddsNothing(t *testing.T) {
 }
 
 func TestPS25TornTailThenGoOn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{hang(text("par"))})
 		f.send("hi")
 		synctest.Wait()
@@ -287,7 +287,7 @@ func TestB02CrashAtEachMoment(t *testing.T) {
 		{
 			name:  "RP02 in pre-step: claimed, no step",
 			plays: nil,
-			opts: []option{preStep(func(ctx context.Context, b Batch) ([]*llm.Message, string, error) {
+			opts: []option{beforeStep(func(ctx context.Context, b Batch) ([]*llm.Message, string, error) {
 				<-ctx.Done()
 				return b.Messages, "", nil
 			})},
@@ -297,7 +297,7 @@ func TestB02CrashAtEachMoment(t *testing.T) {
 		{
 			name:  "RP02 before the second step: a steer was claimed",
 			plays: []play{call("probe", `{}`)},
-			opts: []option{preStep(func(ctx context.Context, b Batch) ([]*llm.Message, string, error) {
+			opts: []option{beforeStep(func(ctx context.Context, b Batch) ([]*llm.Message, string, error) {
 				if b.Step == 2 {
 					<-ctx.Done()
 				}
@@ -381,7 +381,7 @@ func TestB02CrashAtEachMoment(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				f := newFixture(t, c.plays, c.opts...)
 				f.inject("note")
 				f.send("hi")

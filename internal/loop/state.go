@@ -14,9 +14,11 @@ import (
 type driverState struct {
 	a *Agent
 
-	environmentSent bool // by this process
-	headerSent      bool // by this process
+	environmentID   string // of the last block this process made
+	environmentSent bool   // by this process
+	headerSent      bool   // by this process
 
+	open    int         // the turn that has no end yet, 0 none
 	frozen  *llm.Header // the last logged header: its prompt and tools stay in force
 	context *session.RequestContext
 	calls   map[string]bool // ids of all calls, so that none is used twice
@@ -35,8 +37,12 @@ func (d *driverState) init(a *Agent) {
 	for _, ev := range reader.Next() {
 		d.apply(&ev)
 	}
-	if d.frozen != nil && !sameTools(d.frozen.Tools, a.o.Tools.Names()) {
-		d.frozen = nil // made with other tools: the session goes on with ours
+	d.headerSent = false // not by this process
+	if h := d.frozen; h != nil {
+		a.route = keepEffort(h, a.route)
+		if !sameTools(h.Tools, a.o.Tools.Names()) {
+			d.frozen = nil // made with other tools: the session goes on with ours
+		}
 	}
 }
 
@@ -44,8 +50,14 @@ func (d *driverState) init(a *Agent) {
 // whole log at the start.
 func (d *driverState) apply(ev *session.Event) {
 	switch data := ev.Data.(type) {
+	case session.TurnStart:
+		d.open = data.Turn
+	case session.TurnEnd:
+		d.open = 0
 	case session.RequestHeader:
-		d.frozen = &data.Header
+		d.frozen, d.headerSent = &data.Header, true
+	case session.UserMessage:
+		d.environmentSent = d.environmentSent || data.ID == d.environmentID
 	case session.RequestContext:
 		d.context = &data
 	case session.AssistantMessage:
@@ -70,7 +82,6 @@ func (d *driverState) header(route Route) llm.Header {
 	h := llm.Header{Config: route.Config, AdapterDefaults: route.Defaults}
 	if d.frozen != nil {
 		h.System, h.Tools = d.frozen.System, d.frozen.Tools
-		h.Config, h.AdapterDefaults = keepEffort(*d.frozen, h)
 		return h
 	}
 	h.System, h.Tools = d.a.o.System, d.a.o.Tools.Schemas()
@@ -78,27 +89,25 @@ func (d *driverState) header(route Route) llm.Header {
 }
 
 // keepEffort carries an effort that the user chose for exactly this route over a
-// resume that does not name one.
-func keepEffort(old, h llm.Header) (llm.Config, []string) {
+// resume that does not name one. What the user chooses later is not touched.
+func keepEffort(old *llm.Header, r Route) Route {
 	const field = "reasoningEffort"
-	same := old.Config.Provider == h.Config.Provider && old.Config.Model == h.Config.Model
+	same := old.Config.Provider == r.Config.Provider && old.Config.Model == r.Config.Model
 	chosen := !slices.Contains(old.AdapterDefaults, field) && old.Config.ReasoningEffort != ""
-	if same && chosen && slices.Contains(h.AdapterDefaults, field) {
-		h.Config.ReasoningEffort = old.Config.ReasoningEffort
-		h.AdapterDefaults = slices.DeleteFunc(slices.Clone(h.AdapterDefaults), func(s string) bool { return s == field })
+	if same && chosen && slices.Contains(r.Defaults, field) {
+		r.Config.ReasoningEffort = old.Config.ReasoningEffort
+		r.Defaults = slices.DeleteFunc(slices.Clone(r.Defaults), func(s string) bool { return s == field })
 	}
-	return h.Config, h.AdapterDefaults
+	return r
 }
 
 // headerReason is why the header must be logged now; "" when it stands already.
 func (d *driverState) headerReason(h llm.Header) string {
 	logged, ok := d.a.log.RequestHeader()
-	switch first := !d.headerSent; {
-	case first && !ok:
-		d.headerSent = true
+	switch {
+	case !ok:
 		return headerInitial
-	case first:
-		d.headerSent = true
+	case !d.headerSent:
 		return headerResume
 	case !logged.Equal(h):
 		return headerChange

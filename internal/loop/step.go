@@ -46,7 +46,7 @@ func (t *turn) take(m *llm.Message) (owes bool, err error) {
 // recover asks, one after another, who may want the failed request sent again. A
 // cancel beats whatever they say.
 func (t *turn) recover(attempt int, failure *llm.Failure) (retry bool, err error) {
-	f := RequestFailure{Turn: t.n, Step: t.step, Attempt: attempt, Route: t.a.currentRoute(), Failure: failure}
+	f := RequestFailure{Turn: t.n, Step: t.step, Attempt: attempt, Route: t.route, Failure: failure}
 	for _, ext := range t.a.recoveries {
 		retry, err = ext.RequestError(t.ctx, f)
 		if stopped := t.check(); stopped != nil {

@@ -14,12 +14,13 @@ type turn struct {
 	a     *Agent
 	act   *activity
 	ctx   context.Context
-	end   context.CancelCauseFunc // of ctx; not act's, which may be the next turn's by then
+	end   context.CancelCauseFunc // of ctx; the activity's is another one by the next turn
 	n     int
 	step  int // the last step that was opened, 0 none
 	clock *clock
 
-	maxTokens bool // some step hit the output limit: sticky for the outcome
+	route     Route // of the last request
+	maxTokens bool  // some step hit the output limit: sticky for the outcome
 }
 
 // errStopped means that the turn's context ended; the cause says why.
@@ -31,21 +32,24 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 	if act.ctx.Err() != nil {
 		return false // cancelled before it began: nothing to balance
 	}
-	t := a.newTurn(act)
-	if err := a.append(session.Draft{Data: session.TurnStart{Turn: t.n}}); err != nil {
+	n, err := a.startTurn()
+	if err != nil {
+		a.close(act)
 		a.fail(err)
 		return false
 	}
+	t := &turn{a: a, act: act, ctx: act.ctx, end: act.cancel, n: n}
 	if err := a.logPreset(); err != nil {
 		a.fail(err)
 	}
-	t.clock = startClock(a.o.Budgets.Time, func() {
-		t.stop("budget: time " + a.o.Budgets.Time.String())
-	})
+	t.clock = startClock(a.o.Budgets.Time, func() { t.stop(timeSpent(a.o.Budgets.Time)) })
 	reason, err := t.run()
 	t.clock.stop()
 	if err != nil {
 		reason = t.outcome(err)
+		if e := t.spendTime(); e != nil {
+			a.fail(e)
+		}
 	}
 	a.close(act)
 	err = a.append(session.Draft{Data: session.TurnEnd{Turn: t.n, Reason: reason}})
@@ -59,8 +63,32 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 	return reason.Kind == session.Completed || reason.Kind == session.MaxTokens
 }
 
-func (a *Agent) newTurn(act *activity) *turn {
-	return &turn{a: a, act: act, ctx: act.ctx, end: act.cancel, n: a.log.LastTurn() + 1}
+func (a *Agent) startTurn() (n int, err error) {
+	if err := a.closeBroken(); err != nil {
+		return 0, err
+	}
+	n = a.log.LastTurn() + 1
+	return n, a.append(session.Draft{Data: session.TurnStart{Turn: n}})
+}
+
+// closeBroken ends the turn that the log could not take the end of, when it was
+// full: what is open then would keep every later turn from starting.
+func (a *Agent) closeBroken() error {
+	if a.d.open == 0 {
+		return nil
+	}
+	box := a.log.Inbox()
+	if err := a.requeue(&activity{}, box.Claimed()); err != nil {
+		return err
+	}
+	step := a.log.OpenStep()
+	drafts := session.Pair(step, session.Broken)
+	if step.Step > 0 {
+		drafts = append(drafts, session.Draft{Data: session.StepEnd{Turn: step.Turn, Step: step.Step}})
+	}
+	failure := &llm.Failure{Code: llm.CodeUnknown, Message: "the session log could not be written"}
+	return a.append(append(drafts, session.Draft{Data: session.TurnEnd{Turn: a.d.open,
+		Reason: session.EndReason{Kind: session.Failed, Failure: failure}}})...)
 }
 
 // run is the loop over steps. owes says that tools ran and the model has not read
@@ -75,11 +103,10 @@ func (t *turn) run() (session.EndReason, error) {
 		if rejected != "" {
 			return session.EndReason{Kind: session.Blocked}, nil
 		}
-		if !opened {
-			return t.reason(), nil // nothing to say: an emptied prompt costs no request
-		}
-		if owes, err = t.runStep(); err != nil {
-			return session.EndReason{}, err
+		if opened { // an emptied prompt costs no request
+			if owes, err = t.runStep(); err != nil {
+				return session.EndReason{}, err
+			}
 		}
 		if !owes {
 			reason, done, err := t.mayEnd()
@@ -91,8 +118,9 @@ func (t *turn) run() (session.EndReason, error) {
 	}
 }
 
-// mayEnd asks the extensions, then closes the turn to further input if there is
-// none. A steer that arrives before the close gets its step.
+// mayEnd asks the extensions, unless nothing happened, then closes the turn to
+// further input if there is none. A steer that arrives before the close gets its
+// step.
 func (t *turn) mayEnd() (reason session.EndReason, done bool, err error) {
 	if err := t.check(); err != nil {
 		return reason, false, err
@@ -101,7 +129,11 @@ func (t *turn) mayEnd() (reason session.EndReason, done bool, err error) {
 	if t.a.hasStepInput() {
 		return reason, false, nil
 	}
-	for _, ext := range t.a.o.Extensions.TurnStopping {
+	extensions := t.a.o.Extensions.TurnStopping
+	if t.step == 0 {
+		extensions = nil
+	}
+	for _, ext := range extensions {
 		ending, err := ext.TurnStopping(t.ctx, Stopping{Turn: t.n, Reason: reason})
 		if err != nil {
 			return reason, false, err

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +17,7 @@ var ours = map[Type]bool{
 
 // kept are the types of the format that dsh knows and does not act on: Raw.
 var kept = map[Type]bool{
-	"tool/code-dispatch-start": true, "tool/code-dispatch": true, "todo/write": true,
+	"tool/code-dispatch-start": true, "tool/code-dispatch": true, typeTodoWrite: true,
 	"session/title-llm-request": true, "agent-preset/selected": true,
 	"compaction/start": true, "compaction/summary": true, "compaction/end": true, "compaction/prune": true,
 	"plan/mode": true, "goal/change": true, "schedule/change": true, "hook/invoked": true, "hook/result": true,
@@ -26,6 +25,13 @@ var kept = map[Type]bool{
 	"team/member": true, "team/task": true, "team/message/queued": true, "team/message/delivered": true,
 	"tool-workflow/run-start": true, "tool-workflow/run-end": true, "tool-workflow/agent-start": true,
 	"tool-workflow/agent-end": true, "web/deepseek-search-llm-request": true,
+}
+
+// readable reports whether an event of a type can be read without the ignorable
+// mark.
+func readable(t Type) bool {
+	_, known := payloads[t]
+	return known || kept[t]
 }
 
 // UnknownEventError says that a log holds an event that must be understood and is
@@ -126,76 +132,94 @@ func (e *encoder) header(h *llm.Header) *encoder {
 	return e.lit(`}`)
 }
 
-// envelope is an event's line; pointers tell absent from zero.
+// envelope is an event's line, its parts not yet read.
 type envelope struct {
-	Type      Type            `json:"type"`
-	Seq       *int            `json:"seq"`
-	Time      *int64          `json:"time"`
-	Data      json.RawMessage `json:"data"`
-	SurfaceOp json.RawMessage `json:"surfaceOp"`
-	Sources   []int           `json:"sourceEventSeqs"`
-	Ignorable bool            `json:"ignorable"`
+	kind       Type
+	seq, time  int64 // of a packed row: seq0 and time0
+	hasSeq     bool
+	hasTime    bool
+	row, plain bool // it has keys that only rows, or only plain events, have
+	data       []byte
+	surface    []byte
+	sources    []int
+	ignorable  bool
+}
 
-	// Of packed rows, in place of seq and time.
-	Seq0  *int   `json:"seq0"`
-	Time0 *int64 `json:"time0"`
+func readEnvelope(line []byte) (env envelope, err error) {
+	r := reader{b: line}
+	r.object(func(key []byte) {
+		switch string(key) {
+		case "type":
+			env.kind = Type(r.word())
+		case "seq":
+			env.seq, env.hasSeq, env.plain = r.integer(), true, true
+		case "time":
+			env.time, env.hasTime, env.plain = r.integer(), true, true
+		case "seq0":
+			env.seq, env.hasSeq, env.row = r.integer(), true, true
+		case "time0":
+			env.time, env.hasTime, env.row = r.integer(), true, true
+		case "data":
+			env.data = r.span()
+		case "surfaceOp":
+			env.surface, env.plain = r.span(), true
+		case "sourceEventSeqs":
+			env.sources, env.plain = []int{}, true
+			r.list(func() { env.sources = append(env.sources, r.int()) })
+		case "ignorable":
+			env.ignorable, env.plain = r.bool(), true
+		default:
+			r.fail(fmt.Sprintf("unknown key %.40q", key))
+		}
+	})
+	if err := r.end(); err != nil {
+		return env, err
+	}
+	switch {
+	case env.kind == "" || len(env.data) == 0 || env.data[0] != '{':
+		return env, errors.New("it needs a type and data")
+	case isRow(env.kind) && env.plain || !isRow(env.kind) && env.row:
+		return env, errors.New("it mixes the keys of an event and of a packed row")
+	case env.hasSeq != env.hasTime:
+		return env, errors.New("it needs both seq and time, or neither")
+	case env.seq < 0 || env.time < 0:
+		return env, errors.New("seq or time is negative")
+	}
+	return env, nil
 }
 
 // decodeLine reads one line of a log: one event, or the members of a packed row. A
 // line without seq and time (recorders strip them) is numbered pos, and gets the
-// time lastTime; one of the two alone is an error.
+// time lastTime; one of the two alone is an error. The events do not share the
+// line's memory.
 func decodeLine(line []byte, pos int, lastTime int64) ([]Event, error) {
-	if depth(line) > maxDepth {
+	if tooDeep(line) {
 		return nil, errTooDeep
 	}
-	var env envelope
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&env); err != nil {
+	env, err := readEnvelope(line)
+	if err != nil {
 		return nil, fmt.Errorf("not an event: %w", err)
 	}
-	if dec.More() {
-		return nil, errors.New("not an event: there is more after it")
+	if !env.hasSeq {
+		env.seq, env.time = int64(pos), lastTime
 	}
-	if env.Type == "" || len(env.Data) == 0 || env.Data[0] != '{' {
-		return nil, errors.New("not an event: it needs a type and data")
+	if isRow(env.kind) {
+		return decodeRow(&env)
 	}
-	if isRow(env.Type) {
-		return decodeRow(&env, pos, lastTime)
-	}
-	if env.Seq0 != nil || env.Time0 != nil {
-		return nil, errors.New("not an event: seq0 and time0 belong to packed rows")
-	}
-	ev := Event{Type: env.Type, Seq: pos, Time: lastTime, Sources: env.Sources, Ignorable: env.Ignorable}
-	if err := number(env.Seq, env.Time, &ev.Seq, &ev.Time); err != nil {
+	ev := Event{Type: env.kind, Seq: int(env.seq), Time: env.time, Sources: env.sources, Ignorable: env.ignorable}
+	if ev.Surface, err = decodeSurfaceOp(env.surface); err != nil {
 		return nil, err
 	}
-	var err error
-	if ev.Surface, err = decodeSurfaceOp(env.SurfaceOp); err != nil {
-		return nil, err
-	}
-	if ev.Data, err = decodePayload(env.Type, env.Data, env.Ignorable); err != nil {
+	if ev.Data, err = decodePayload(env.kind, env.data, env.ignorable); err != nil {
 		return nil, err
 	}
 	return []Event{ev}, nil
 }
 
-// number takes over a line's own numbers: both or none.
-func number(seq *int, time *int64, toSeq *int, toTime *int64) error {
-	if (seq == nil) != (time == nil) {
-		return errors.New("an event needs both seq and time, or neither")
-	}
-	if seq == nil {
-		return nil
-	}
-	if *seq < 0 || *time < 0 {
-		return errors.New("seq or time is negative")
-	}
-	*toSeq, *toTime = *seq, *time
-	return nil
-}
+// maxNumber is the largest integer that every JSON reader keeps exact.
+const maxNumber = 1<<53 - 1
 
-func decodeSurfaceOp(raw json.RawMessage) (*SurfaceOp, error) {
+func decodeSurfaceOp(raw []byte) (*SurfaceOp, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
@@ -213,33 +237,36 @@ func decodeSurfaceOp(raw json.RawMessage) (*SurfaceOp, error) {
 	return &SurfaceOp{Replace: true, Start: *op.Start, End: *op.End}, nil
 }
 
-func decodePayload(t Type, data json.RawMessage, ignorable bool) (Payload, error) {
-	if decode, known := payloads[t]; known {
-		p, err := decode(data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t, err)
-		}
-		return p, nil
-	}
-	if !ignorable && !kept[t] {
+func decodePayload(t Type, data []byte, ignorable bool) (Payload, error) {
+	if !ignorable && !readable(t) {
 		return nil, &UnknownEventError{Type: string(t)}
 	}
-	return Raw{T: t, Data: bytes.Clone(data)}, nil
+	decode, known := payloads[t]
+	r := reader{b: data}
+	if !known {
+		p := Raw{T: t, Data: r.raw()}
+		return p, r.end()
+	}
+	p := decode(&r)
+	if err := r.end(); err != nil {
+		return nil, fmt.Errorf("%s: %w", t, err)
+	}
+	return p, nil
 }
 
-var payloads = map[Type]func(json.RawMessage) (Payload, error){
+var payloads = map[Type]func(*reader) Payload{
 	TypeTurnStart:        as[TurnStart],
 	TypeTurnEnd:          as[TurnEnd],
 	TypeStepStart:        as[StepStart],
 	TypeStepEnd:          as[StepEnd],
-	TypeUserMessage:      as[UserMessage],
-	TypeAssistantChunk:   as[AssistantChunk],
-	TypeAssistantMessage: as[AssistantMessage],
+	TypeUserMessage:      func(r *reader) Payload { return r.userMessage() },
+	TypeAssistantChunk:   func(r *reader) Payload { return r.assistantChunk() },
+	TypeAssistantMessage: func(r *reader) Payload { return r.assistantMessage() },
 	TypeToolCall:         as[ToolCall],
-	TypeToolResult:       as[ToolResult],
+	TypeToolResult:       func(r *reader) Payload { return r.toolResult() },
 	TypeRequestHeader:    as[RequestHeader],
 	TypeRequestContext:   as[RequestContext],
-	TypeInboxSpliced:     as[InboxSpliced],
+	TypeInboxSpliced:     func(r *reader) Payload { return r.inboxSpliced() },
 	TypeEndSeed:          as[EndSeed],
 	TypeTitle:            as[Title],
 	TypeRetry:            as[Retry],
@@ -258,8 +285,9 @@ var payloads = map[Type]func(json.RawMessage) (Payload, error){
 	TypeWorkspaceChanged: as[WorkspaceChanged],
 }
 
-func as[P Payload](data json.RawMessage) (Payload, error) {
+// as reads the payloads that are small or rare.
+func as[P Payload](r *reader) Payload {
 	var p P
-	err := json.Unmarshal(data, &p)
-	return p, err
+	r.value(&p)
+	return p
 }

@@ -27,7 +27,7 @@ func copyIn(root, path string) (to, id string, cut int64, err error) {
 	if err != nil {
 		return "", "", 0, fmt.Errorf("copy %s: %w", path, err)
 	}
-	old, _, err := newLineReader(io.NewSectionReader(src, 0, ld.size)).next()
+	old, _, err := newLineReader(src, 0, ld.size).next()
 	if err != nil {
 		return "", "", 0, fmt.Errorf("copy %s: %w", path, err)
 	}

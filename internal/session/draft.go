@@ -1,5 +1,7 @@
 package session
 
+import "slices"
+
 // Draft is an event before it has a place in the log.
 type Draft struct {
 	Data    Payload
@@ -20,12 +22,20 @@ func Visible(p Payload, sources ...int) Draft {
 	return Draft{Data: p, Surface: &SurfaceOp{}, Sources: sources}
 }
 
-// event gives a draft its place in the log.
+// event gives a draft its place in the log. The event shares nothing with the draft
+// but the data, which is immutable from here on.
 func (d Draft) event(seq int, time int64) Event {
-	sources := d.Sources
+	ev := Event{Seq: seq, Time: time, Data: d.Data, Sources: slices.Clone(d.Sources)}
 	if d.CitesPrevious {
-		sources = append(append([]int(nil), sources...), seq-1)
+		ev.Sources = append(ev.Sources, seq-1)
 	}
-	t := d.Data.Type()
-	return Event{Type: t, Seq: seq, Time: time, Data: d.Data, Surface: d.Surface, Sources: sources, Ignorable: ours[t]}
+	if d.Surface != nil {
+		op := *d.Surface
+		ev.Surface = &op
+	}
+	if d.Data != nil {
+		ev.Type = d.Data.Type()
+		ev.Ignorable = ours[ev.Type] || !readable(ev.Type)
+	}
+	return ev
 }

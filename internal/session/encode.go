@@ -88,7 +88,7 @@ func (e *encoder) raw(r json.RawMessage) *encoder {
 		e.fail(errors.New("raw data is not valid JSON"))
 	case bytes.IndexByte(r, '\n') >= 0:
 		e.fail(errors.New("raw JSON holds a line break: compact it first"))
-	case depth(r) > maxDepth:
+	case tooDeep(r):
 		e.fail(errTooDeep)
 	}
 	e.buf = append(e.buf, r...)
@@ -242,8 +242,11 @@ func (e *encoder) ints(list []int) *encoder {
 
 var errTooDeep = fmt.Errorf("the data is nested deeper than %d levels", maxDepth)
 
-// depth is the deepest nesting of objects and lists in JSON text.
-func depth(b []byte) int {
+// tooDeep reports whether JSON text nests deeper than maxDepth.
+func tooDeep(b []byte) bool {
+	if bytes.Count(b, []byte("{"))+bytes.Count(b, []byte("[")) <= maxDepth {
+		return false
+	}
 	deepest, now := 0, 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
@@ -256,7 +259,7 @@ func depth(b []byte) int {
 			now--
 		}
 	}
-	return deepest
+	return deepest > maxDepth
 }
 
 // skipString returns the position of the quote that ends the string at b[i], or

@@ -69,7 +69,7 @@ func (f *follower) advance(yield func(Event, error) bool) error {
 		// hand out nothing twice.
 		f.offset, f.number, f.next = 0, 0, 0
 	}
-	lines := newLineReader(io.NewSectionReader(src, f.offset, src.size-f.offset))
+	lines := newLineReader(src, f.offset, src.size)
 	for {
 		line, ended, err := lines.next()
 		if err == io.EOF || err == nil && !ended {
@@ -82,7 +82,7 @@ func (f *follower) advance(yield func(Event, error) bool) error {
 		if err != nil {
 			return f.again(err)
 		}
-		f.offset += int64(len(line)) + 1
+		f.offset = lines.offset
 		f.number++
 		for _, ev := range evs {
 			if ev.Seq >= f.from {

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	readSize = 256 << 10 // of one read of a log
+	readSize = 64 << 10  // of one read of a log
 	maxLine  = 256 << 20 // bytes; a longer one is no event but damage
 )
 
@@ -25,8 +25,10 @@ type lineReader struct {
 	number int   // of the last line handed out, from 1
 }
 
-func newLineReader(r io.Reader) *lineReader {
-	return &lineReader{r: r, buf: make([]byte, 0, readSize)}
+// newLineReader reads the lines from one offset to another, where lines begin.
+func newLineReader(r io.ReaderAt, from, to int64) *lineReader {
+	return &lineReader{r: io.NewSectionReader(r, from, to-from), offset: from,
+		buf: make([]byte, 0, min(readSize, to-from+1))}
 }
 
 // next is the next line without its newline, valid until the call after; ended is
@@ -82,7 +84,7 @@ func (lr *lineReader) fill() {
 // each line of the first size bytes, last line first, until f returns false. It
 // reads no more of the file than that takes.
 func eachLineBack(r io.ReaderAt, size int64, f func(head []byte, offset int64) bool) error {
-	buf := make([]byte, readSize+lineHead)
+	buf := make([]byte, min(readSize+lineHead, size))
 	end := size
 	for hi := size; hi > 0; {
 		lo := max(0, hi-readSize)

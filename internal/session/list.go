@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -166,7 +165,7 @@ func entry(path string, stored bool) Entry {
 		return e
 	}
 	defer src.close()
-	lines := newLineReader(io.NewSectionReader(src, 0, src.size))
+	lines := newLineReader(src, 0, src.size)
 	var ld loaded
 	err = ld.scanHeader(lines, path)
 	if err == nil && stored {
@@ -198,7 +197,7 @@ func (e *Entry) lookBack(src *source) {
 		if !bytes.HasPrefix(head, titlePrefix) {
 			return true
 		}
-		line, _, err := newLineReader(io.NewSectionReader(src, offset, src.size-offset)).next()
+		line, _, err := newLineReader(src, offset, src.size).next()
 		if err != nil {
 			return true
 		}

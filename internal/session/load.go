@@ -31,7 +31,7 @@ func load(f io.ReaderAt, size int64, path string) (*loaded, error) {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
 		ld := &loaded{}
-		if err := ld.scan(io.NewSectionReader(f, 0, end), path, needed); err != nil {
+		if err := ld.scan(newLineReader(f, 0, end), path, needed); err != nil {
 			return nil, err
 		}
 		if ld.size > needed {
@@ -58,8 +58,7 @@ func lastMessageAt(f io.ReaderAt, size int64) (at int64, err error) {
 
 // scan reads lines until the end or until damage that a crash explains. Chunks
 // that lie before the offset needed are not decoded.
-func (ld *loaded) scan(r io.Reader, path string, needed int64) error {
-	lines := newLineReader(r)
+func (ld *loaded) scan(lines *lineReader, path string, needed int64) error {
 	if err := ld.scanHeader(lines, path); err != nil {
 		return err
 	}

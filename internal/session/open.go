@@ -25,10 +25,7 @@ type OpenCall struct {
 
 // mayHaveRun reports whether a call's body may have started.
 func (o *OpenStep) mayHaveRun(c *OpenCall) bool {
-	if o.Decided {
-		return c.Allowed
-	}
-	return c.CallSeq >= 0
+	return c.CallSeq >= 0 && (c.Allowed || !o.Decided)
 }
 
 // call finds a call by its id; nil if the step has none of that id.

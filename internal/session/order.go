@@ -17,7 +17,7 @@ type order struct {
 	turnOpen, stepOpen bool
 
 	open     OpenStep
-	answered bool  // the open step has its assistant message
+	answered bool  // the open step has its assistant message, and that says something
 	attempt  int   // of the last RequestSent of the open step
 	chunks   []int // seqs of the running attempt's chunks
 
@@ -81,7 +81,7 @@ func (o *order) check(ev *Event) error {
 			return fmt.Errorf("approval %q is decided and not waiting", p.ID)
 		}
 	case Raw:
-		if p.T == "todo/write" {
+		if p.T == typeTodoWrite {
 			return o.inTurn()
 		}
 	}
@@ -238,7 +238,7 @@ func (o *order) apply(ev *Event) {
 	case StepStart:
 		o.step, o.stepOpen = p.Step, true
 		o.endStep()
-		o.open.Turn, o.open.Step = p.Turn, p.Step
+		o.open.Turn, o.open.Step = o.turn, o.step
 	case StepEnd:
 		o.stepOpen = false
 		o.endStep()
@@ -263,6 +263,8 @@ func (o *order) apply(ev *Event) {
 		o.provider = p.Header.Config.Provider
 	case RequestSent:
 		o.attempt, o.chunks = p.Attempt, nil
+	case EndSeed:
+		o.approvals = nil // asked in a dead life
 	default:
 		o.applyPolicy(ev.Data)
 	}
@@ -302,11 +304,15 @@ func (o *order) applyPolicy(data Payload) {
 // allowedOnce is the outcome of an approval that lets a call run.
 const allowedOnce = "allowed-once"
 
-// answer takes over the calls of the step's assistant message.
+// answer takes over the calls of the step's assistant message. An empty one only
+// anchors the usage: the request is owed again. Ids that are there twice, in logs of
+// other writers, cannot be told apart and count once.
 func (o *order) answer(m *llm.Message) {
-	o.answered, o.chunks = true, nil
+	o.answered, o.chunks = len(m.Content) > 0, nil
 	for _, b := range m.Calls() {
-		o.open.Calls = append(o.open.Calls, OpenCall{ID: b.ID, Name: b.Name, Arguments: b.Arguments, CallSeq: -1})
+		if o.open.call(b.ID) == nil {
+			o.open.Calls = append(o.open.Calls, OpenCall{ID: b.ID, Name: b.Name, Arguments: b.Arguments, CallSeq: -1})
+		}
 	}
 }
 

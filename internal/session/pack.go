@@ -2,8 +2,8 @@ package session
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"dsh/internal/llm"
@@ -119,78 +119,99 @@ func appendRow(dst []byte, evs []Event) ([]byte, error) {
 	return e.buf, nil
 }
 
-type rowJSON struct {
-	Turn  *int     `json:"turn"`
-	Step  *int     `json:"step"`
-	Index *int     `json:"index"`
-	DT    []int64  `json:"dt"`
-	Texts []string `json:"texts"`
-	ID    *string  `json:"id"`
-	Name  *string  `json:"name"`
-	Args  []string `json:"args"`
+// row is the data of a packed row.
+type row struct {
+	chunk       AssistantChunk // what the members share
+	dt          []int64
+	texts, args []string
+	has         [3]bool // turn, step, index
+	hasID       bool
+}
+
+func (r *reader) row() (p row) {
+	r.object(func(key []byte) {
+		switch string(key) {
+		case "turn":
+			p.chunk.Turn, p.has[0] = r.int(), true
+		case "step":
+			p.chunk.Step, p.has[1] = r.int(), true
+		case "index":
+			p.chunk.Chunk.Index, p.has[2] = r.int(), true
+		case "dt":
+			r.list(func() { p.dt = append(p.dt, r.integer()) })
+		case "id":
+			p.chunk.Chunk.ID, p.hasID = r.string(), true
+		case "name":
+			p.chunk.Chunk.Name, p.chunk.Chunk.HasName = r.string(), true
+		case "texts":
+			p.texts = r.strings(len(p.dt) + 1)
+		case "args":
+			p.args = r.strings(len(p.dt) + 1)
+		default:
+			r.fail(fmt.Sprintf("unknown key %.40q", key))
+		}
+	})
+	return p
+}
+
+func (r *reader) strings(expect int) []string {
+	list := make([]string, 0, expect)
+	r.list(func() { list = append(list, r.string()) })
+	return list
+}
+
+// valid returns the members' texts.
+func (p *row) valid(t Type) ([]string, error) {
+	texts := p.texts
+	if t == rowToolCall {
+		texts = p.args
+	}
+	c := &p.chunk.Chunk
+	switch {
+	case p.has != [3]bool{true, true, true}:
+		return nil, errors.New("a packed row needs turn, step and index")
+	case len(texts) == 0 || len(p.dt) != len(texts)-1:
+		return nil, errors.New("a packed row needs one gap less than it has members")
+	case t == rowToolCall && (!p.hasID || p.texts != nil):
+		return nil, errors.New("a row of tool call chunks needs an id and args")
+	case t != rowToolCall && (p.hasID || c.HasName || p.args != nil):
+		return nil, errors.New("a row of text chunks has keys of a tool call")
+	}
+	return texts, nil
 }
 
 // decodeRow reads the members of a packed row; they stand or fall together.
-func decodeRow(env *envelope, pos int, lastTime int64) ([]Event, error) {
-	if env.Seq != nil || env.Time != nil || env.SurfaceOp != nil || env.Sources != nil || env.Ignorable {
-		return nil, errors.New("a packed row has keys of a plain event")
+func decodeRow(env *envelope) ([]Event, error) {
+	r := reader{b: env.data}
+	p := r.row()
+	if err := r.end(); err != nil {
+		return nil, fmt.Errorf("%s: %w", env.kind, err)
 	}
-	seq, time := pos, lastTime
-	if err := number(env.Seq0, env.Time0, &seq, &time); err != nil {
+	texts, err := p.valid(env.kind)
+	if err != nil {
 		return nil, err
 	}
-	var row rowJSON
-	dec := json.NewDecoder(bytes.NewReader(env.Data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&row); err != nil {
-		return nil, err
-	}
-	texts, base := row.Texts, llm.Chunk{Type: llm.TextDelta}
-	switch env.Type {
-	case rowReasoning:
-		base.Type = llm.ReasoningDelta
-	case rowToolCall:
-		texts, base.Type = row.Args, llm.ToolCallDelta
-	}
-	if err := row.valid(env.Type, len(texts)); err != nil {
-		return nil, err
-	}
-	base.Index = *row.Index
-	if row.ID != nil {
-		base.ID = *row.ID
-	}
-	if row.Name != nil {
-		base.Name, base.HasName = *row.Name, true
-	}
+	time := env.time
 	evs := make([]Event, len(texts))
 	for i, s := range texts {
 		if i > 0 {
-			time += row.DT[i-1]
+			time += p.dt[i-1]
 		}
-		c := base
-		if env.Type == rowToolCall {
-			c.ArgumentsDelta = s
-		} else {
-			c.Text = s
+		if time < 0 || time > maxNumber {
+			return nil, errors.New("a gap of a packed row leaves the range of times")
 		}
-		evs[i] = Event{Type: TypeAssistantChunk, Seq: seq + i, Time: time,
-			Data: AssistantChunk{Turn: *row.Turn, Step: *row.Step, Chunk: c}}
+		m := p.chunk
+		switch env.kind {
+		case rowText:
+			m.Chunk.Type, m.Chunk.Text = llm.TextDelta, s
+		case rowReasoning:
+			m.Chunk.Type, m.Chunk.Text = llm.ReasoningDelta, s
+		default:
+			m.Chunk.Type, m.Chunk.ArgumentsDelta = llm.ToolCallDelta, s
+		}
+		evs[i] = Event{Type: TypeAssistantChunk, Seq: int(env.seq) + i, Time: time, Data: m}
 	}
 	return evs, nil
-}
-
-func (r *rowJSON) valid(t Type, n int) error {
-	switch {
-	case r.Turn == nil || r.Step == nil || r.Index == nil:
-		return errors.New("a packed row needs turn, step and index")
-	case n == 0 || len(r.DT) != n-1:
-		return errors.New("a packed row needs one gap less than it has members")
-	case t == rowToolCall && (r.ID == nil || r.Texts != nil):
-		return errors.New("a row of tool call chunks needs an id and args")
-	case t != rowToolCall && (r.ID != nil || r.Name != nil || r.Args != nil):
-		return errors.New("a row of text chunks has keys of a tool call")
-	}
-	return nil
 }
 
 var chunkPrefixes = [][]byte{

@@ -7,17 +7,21 @@ import (
 	"io"
 	"iter"
 	"os"
+
+	"dsh/internal/llm"
 )
 
 // Snapshot is a log as it was when it was read. It holds no events: each walk reads
 // the file again, up to where it ended then. It is for one goroutine.
 type Snapshot struct {
-	path    string
-	header  Header
-	size    int64
-	state   State
-	closers []Event
-	err     error
+	path     string
+	header   Header
+	size     int64
+	state    State
+	inbox    Inbox
+	messages []*llm.Message
+	closers  []Event
+	err      error
 
 	Torn bool // the file ends in a half-written record, which is not part of it
 }
@@ -64,6 +68,8 @@ func read(path string) (s *Snapshot, odd bool, err error) {
 		s.closers = append(s.closers, ev)
 	}
 	s.state = ld.fold.state.clone()
+	s.inbox = ld.fold.inbox
+	s.messages, _ = ld.fold.messages()
 	return s, odd, nil
 }
 
@@ -79,6 +85,12 @@ func (s *Snapshot) Closers() []Event { return s.closers }
 
 // State is the runtime state after the closers.
 func (s *Snapshot) State() State { return s.state.clone() }
+
+// Messages is what the model sees after the closers, shared and immutable.
+func (s *Snapshot) Messages() []*llm.Message { return s.messages }
+
+// Pending is what waits in the inbox after the closers, next-step items first.
+func (s *Snapshot) Pending() []QueueItem { return s.inbox.Items() }
 
 // Err is what ended the last walk early, nil if nothing did.
 func (s *Snapshot) Err() error { return s.err }
@@ -130,7 +142,7 @@ func (s *Snapshot) walk() iter.Seq2[[]byte, []Event] {
 			return
 		}
 		defer src.close()
-		lines := newLineReader(io.NewSectionReader(src, 0, s.size))
+		lines := newLineReader(src, 0, s.size)
 		next, time := 0, s.header.CreatedAt
 		for {
 			line, _, err := lines.next()

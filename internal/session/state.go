@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -18,6 +19,7 @@ type State struct {
 	Step     int // the open step, or the last one of the turn; 0 before the first
 	StepOpen bool
 	LastEnd  *EndReason // of the last turn that ended
+	Consumed Consumed
 	Title    string
 
 	Header    *llm.Header // in force; nil before the first request
@@ -30,6 +32,7 @@ type State struct {
 	Changed  []string               // files that results changed, in the order of first change
 	Refused  []Refusal
 	LastTool string
+	Todos    []Todo // the last list written
 
 	Usage    llm.Usage            // of all answers
 	Models   map[string]llm.Usage // by model
@@ -44,6 +47,12 @@ type State struct {
 	changed map[string]bool // Changed, to look up
 }
 
+// Todo is one entry of the plan that the model keeps.
+type Todo struct {
+	Content string `json:"content"`
+	Status  string `json:"status"` // pending, in_progress, completed
+}
+
 // TurnUse is what a turn has used of its budgets.
 type TurnUse struct {
 	Started  int64 // when, milliseconds since 1970
@@ -53,6 +62,9 @@ type TurnUse struct {
 	Usage    llm.Usage
 	Warned   []TurnBudget // budgets that the model was told about, or that ended the turn
 }
+
+// typeTodoWrite is kept as Raw.
+const typeTodoWrite Type = "todo/write"
 
 func (s *State) clone() State {
 	c := *s
@@ -111,6 +123,13 @@ func (s *State) applySetting(data Payload) {
 		s.Rules = append(s.Rules, p)
 	case TurnBudget:
 		s.ThisTurn.Warned = append(s.ThisTurn.Warned, p)
+	case Raw:
+		var list struct {
+			Todos []Todo `json:"todos"`
+		}
+		if p.T == typeTodoWrite && json.Unmarshal(p.Data, &list) == nil {
+			s.Todos = list.Todos
+		}
 	case WorkspaceChanged:
 		if !s.changed[p.Path] {
 			if s.changed == nil {

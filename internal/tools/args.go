@@ -5,7 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -32,6 +36,9 @@ func parseArgs(raw string) (json.RawMessage, map[string]any, error) {
 	if err := json.Unmarshal(doc, &value); err != nil {
 		return nil, nil, fmt.Errorf("the arguments are not valid JSON: %w%s. Received: %s", err, position(err, len(doc)), quote(raw))
 	}
+	if half := loneSurrogate(doc); half != "" {
+		return nil, nil, fmt.Errorf("the arguments hold half a character, %s: write the character itself", half)
+	}
 	object, ok := value.(map[string]any)
 	if !ok {
 		return nil, nil, fmt.Errorf("the arguments must be a JSON object. Received: %s", quote(raw))
@@ -56,6 +63,42 @@ func escapeControls(doc []byte) []byte {
 		out = append(out, b)
 	}
 	return out
+}
+
+// unicodeEscapes finds runs of them, and skips escaped backslashes. Compiled when
+// needed, as every process pays for what is made at its start.
+var unicodeEscapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\\\|(?:\\u[0-9a-fA-F]{4})+`)
+})
+
+// loneSurrogate finds an escape for half of a character. Decoding would put U+FFFD
+// in its place, and a file would be written with it.
+func loneSurrogate(doc []byte) string {
+	if !bytes.Contains(doc, []byte(`\u`)) {
+		return ""
+	}
+	for _, run := range unicodeEscapes().FindAll(doc, -1) {
+		for len(run) >= 6 {
+			var pair rune
+			if len(run) >= 12 {
+				pair = utf16.DecodeRune(hexRune(run[2:6]), hexRune(run[8:12]))
+			}
+			switch {
+			case !utf16.IsSurrogate(hexRune(run[2:6])):
+				run = run[6:]
+			case pair != 0 && pair != utf8.RuneError:
+				run = run[12:]
+			default:
+				return string(run[:6])
+			}
+		}
+	}
+	return ""
+}
+
+func hexRune(digits []byte) rune {
+	n, _ := strconv.ParseUint(string(digits), 16, 16) // the expression matched digits
+	return rune(n)
 }
 
 // firstOfEqual is the first of several equal documents, or doc itself.

@@ -11,6 +11,7 @@ import (
 
 	"dsh/internal/llm"
 	"dsh/internal/policy"
+	"dsh/internal/session"
 )
 
 // maxResultBytes bounds the text of any result, so that no tool can fill the
@@ -93,7 +94,7 @@ func abortedAfter(res Result) Result {
 	res.Text = "Error: cancelled while it ran; it had ended by then and what it did stands."
 	res.Blocks, res.IsError, res.Code = nil, true, Aborted
 	if len(res.Changed) == 0 {
-		res.Meta.Seen = nil
+		res.Meta = session.ResultMeta{}
 	}
 	return res
 }
@@ -110,7 +111,7 @@ func errorResult(err error) *Result {
 	case errors.As(err, &known):
 		r.Code = known.Code
 	case isCancel(err):
-		r.Text, r.Code = "Error: cancelled before it had an effect.", Aborted
+		r.Text, r.Code = "Error: cancelled.", Aborted
 	}
 	r.Text = boundText(r.Text)
 	return r

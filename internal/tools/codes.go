@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 )
 
@@ -42,9 +43,12 @@ func fsError(doing, path string, err error) error {
 	if errors.As(err, &known) || isCancel(err) {
 		return err
 	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err // the path is in our text already
+	var ofPath *fs.PathError
+	var ofLink *os.LinkError
+	if errors.As(err, &ofPath) { // the path is in our text already
+		err = ofPath.Err
+	} else if errors.As(err, &ofLink) {
+		err = ofLink.Err
 	}
 	code := FSIO
 	switch {

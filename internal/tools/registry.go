@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -24,8 +23,13 @@ type entry struct {
 	check  *schemaCheck
 }
 
-// validName is what every provider accepts as the name of a function.
-var validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+// maxName is the longest name of a function that every provider accepts, in bytes.
+const maxName = 64
+
+func validName(name string) bool {
+	return name != "" && len(name) <= maxName && strings.Trim(name,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}
 
 // New makes a registry. It refuses a name that is taken or that providers reject,
 // and a schema that is not a JSON Schema of objects.
@@ -33,8 +37,8 @@ func New(tools ...Tool) (*Registry, error) {
 	r := &Registry{tools: map[string]*entry{}}
 	for _, t := range tools {
 		name := t.Name()
-		if !validName.MatchString(name) {
-			return nil, fmt.Errorf("tool %q: a name is 1 to 64 letters, digits, _ and -", name)
+		if !validName(name) {
+			return nil, fmt.Errorf("tool %q: a name is 1 to %d letters, digits, _ and -", name, maxName)
 		}
 		if r.tools[name] != nil {
 			return nil, fmt.Errorf("tool %q is registered twice", name)

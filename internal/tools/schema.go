@@ -22,7 +22,8 @@ type shape struct {
 	props    map[string]*shape
 	required []string
 	items    *shape
-	closed   bool // no other properties
+	min, max *float64 // of a number; the library words them as fractions
+	closed   bool     // no other properties
 }
 
 // schemaCheck is a tool's compiled schema.
@@ -55,7 +56,8 @@ func newShape(s *jsonschema.Schema) *shape {
 	}
 	own := *s
 	own.Properties, own.Required, own.Items, own.AdditionalProperties = nil, nil, nil, nil
-	sh := &shape{props: map[string]*shape{}, required: s.Required, items: newShape(s.Items)}
+	own.Minimum, own.Maximum = nil, nil
+	sh := &shape{props: map[string]*shape{}, required: s.Required, items: newShape(s.Items), min: s.Minimum, max: s.Maximum}
 	sh.own, _ = own.CloneSchemas().Resolve(nil) // fails on references, which whole judges
 	sh.closed = isFalse(s.AdditionalProperties) && len(s.PatternProperties) == 0
 	for name, p := range s.Properties {
@@ -104,6 +106,13 @@ func (sh *shape) check(path string, v any, found *[]string) {
 		}
 		for i, item := range v {
 			sh.items.check(fmt.Sprintf("%s[%d]", path, i), item, found)
+		}
+	case float64:
+		if sh.min != nil && v < *sh.min {
+			*found = append(*found, fmt.Sprintf("%s: is %v, must be at least %v", path, v, *sh.min))
+		}
+		if sh.max != nil && v > *sh.max {
+			*found = append(*found, fmt.Sprintf("%s: is %v, must be at most %v", path, v, *sh.max))
 		}
 	}
 }

@@ -58,13 +58,18 @@ func count(set func(*parser, int)) func(*parser, string) error {
 
 func duration(set func(*parser, time.Duration)) func(*parser, string) error {
 	return func(p *parser, arg string) error {
-		d, err := time.ParseDuration(arg)
-		if err != nil || d < 0 || d > maxWait {
-			return fmt.Errorf("want a duration such as 50ms or 2s, at most %v, not %q", maxWait, arg)
-		}
+		d, err := parseWait(arg)
 		set(p, d)
-		return nil
+		return err
 	}
+}
+
+func parseWait(arg string) (time.Duration, error) {
+	d, err := time.ParseDuration(arg)
+	if err != nil || d < 0 || d > maxWait {
+		return 0, fmt.Errorf("want a duration such as 50ms or 2s, at most %v, not %q", maxWait, arg)
+	}
+	return d, nil
 }
 
 func factInto(set func(*reply, fact)) func(*parser, string) error {
@@ -146,6 +151,14 @@ func (p *parser) setBody(arg string) error {
 	text, err := p.value(arg)
 	p.reply.body = &text
 	return err
+}
+
+func (p *parser) addPause(arg string) error {
+	d, err := parseWait(arg)
+	if err != nil {
+		return err
+	}
+	return p.add(step{kind: stepPause, wait: d})
 }
 
 func (p *parser) addCall(arg string) error { return p.call("", arg) }

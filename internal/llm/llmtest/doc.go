@@ -2,8 +2,9 @@
 // over loopback HTTP or over in-memory pipes, and a strict validator refuses what
 // real providers refuse.
 //
-// It imports llm. It must not import llm/openai: a mistake made in both could not
-// be seen.
+// It imports nothing of ours, and must not import llm/openai: a mistake made in both
+// could not be seen.
 //
-// Start reading at script.go for the file format.
+// Start reading at script.go for the file format; server.go plays it, validate.go
+// refuses.
 package llmtest

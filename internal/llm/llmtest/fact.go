@@ -18,6 +18,7 @@ type request struct {
 	model    string
 	messages []message
 	tools    []string
+	stream   bool // asked for
 	usage    bool // asked for
 	window   int  // tokens asked for: 4 bytes of the body each, and max_tokens
 }
@@ -46,6 +47,7 @@ func readRequest(number int, body []byte) *request {
 		Tools []struct {
 			Function struct{ Name string }
 		}
+		Stream  bool
 		Options struct {
 			Usage bool `json:"include_usage"`
 		} `json:"stream_options"`
@@ -53,7 +55,7 @@ func readRequest(number int, body []byte) *request {
 		MaxCompletionTokens int `json:"max_completion_tokens"`
 	}
 	_ = json.Unmarshal(body, &raw) // the validator says what is wrong with it
-	q := &request{body: body, number: number, model: raw.Model, usage: raw.Options.Usage,
+	q := &request{body: body, number: number, model: raw.Model, stream: raw.Stream, usage: raw.Options.Usage,
 		window: len(body)/bytesPerToken + max(raw.MaxTokens, raw.MaxCompletionTokens)}
 	for _, m := range raw.Messages {
 		msg := message{role: m.Role, text: plainText(m.Content)}

@@ -14,6 +14,7 @@ type parser struct {
 	script *Script
 	lines  []string
 	at     int    // index of the line being read
+	where  int    // number of the line that an error is about
 	reply  *reply // nil while in the settings
 	usage  *usage // of the settings
 	seen   map[string]bool
@@ -67,35 +68,37 @@ var directives = sync.OnceValue(func() map[string]directive {
 		"raw":       {inReply, false, (*parser).addRaw},
 		"finish":    {inReply, false, streamWord(stepFinish)},
 		"hold":      {inReply, false, streamWord(stepHold)},
-		"pause": {inReply, false, duration(func(p *parser, d time.Duration) {
-			p.reply.steps = append(p.reply.steps, step{kind: stepPause, wait: d})
-		})},
-		"done": bareStep("done", stepDone),
-		"eof":  bareStep("eof", stepEOF),
-		"cut":  bareStep("cut", stepCut),
-		"hang": bareStep("hang", stepHang),
+		"pause":     {inReply, false, (*parser).addPause},
+		"done":      bareStep("done", stepDone),
+		"eof":       bareStep("eof", stepEOF),
+		"cut":       bareStep("cut", stepCut),
+		"hang":      bareStep("hang", stepHang),
 	}
 })
 
 func parse(name, text string) (*Script, error) {
 	p := &parser{
 		script: &Script{name: name, dialect: DeepSeek, models: []string{"deepseek-flash", "deepseek-v4-pro"}},
-		lines:  strings.Split(text, "\n"),
+		lines:  strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n"),
 		seen:   map[string]bool{},
 	}
 	for ; p.at < len(p.lines); p.at++ {
-		start := p.at
+		p.where = p.at + 1
 		if err := p.line(strings.TrimSpace(p.lines[p.at])); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, start+1, err)
+			return nil, p.located(err)
 		}
 	}
 	if err := p.closeReply(); err != nil {
-		return nil, err
+		return nil, p.located(err)
 	}
 	if len(p.script.replies) == 0 {
 		return nil, fmt.Errorf("%s:%d: no reply: begin one with ==", name, len(p.lines))
 	}
 	return p.script, nil
+}
+
+func (p *parser) located(err error) error {
+	return fmt.Errorf("%s:%d: %w", p.script.name, p.where, err)
 }
 
 func (p *parser) line(line string) error {
@@ -109,7 +112,10 @@ func (p *parser) line(line string) error {
 		p.openReply(strings.TrimSpace(title))
 		return nil
 	}
-	word, arg, _ := strings.Cut(line, " ")
+	word, arg := line, ""
+	if i := strings.IndexAny(line, " \t"); i > 0 {
+		word, arg = line[:i], line[i:]
+	}
 	key, id, hasID := strings.Cut(word, "#")
 	if hasID && key == "call" && id != "" {
 		return p.call(id, arg)
@@ -144,11 +150,13 @@ func (p *parser) closeReply() error {
 	if r == nil {
 		return nil
 	}
-	if (r.body != nil || r.status != 0) && len(r.steps) > 0 {
-		return fmt.Errorf("%s:%d: reply %q streams and has a status or body: it can only do one", p.script.name, r.line, r.name)
-	}
-	if p.seen["repeat"] && p.seen["loop"] {
-		return fmt.Errorf("%s:%d: reply %q has repeat and loop: choose one", p.script.name, r.line, r.name)
+	switch {
+	case (r.body != nil || r.status != 0) && len(r.steps) > 0:
+		p.where = r.line
+		return fmt.Errorf("reply %q streams and has a status or body: it can only do one", r.name)
+	case p.seen["repeat"] && p.seen["loop"]:
+		p.where = r.line
+		return fmt.Errorf("reply %q has repeat and loop: choose one", r.name)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ const maxPieces = 256
 // most arguments come in several.
 const argumentPiece = 16
 
-// errOver ends a reply before its last step: the client or the server has gone.
+// errOver ends a reply early: the script cuts it, or the client or the server is gone.
 var errOver = errors.New("reply is over")
 
 // player sends one reply.
@@ -35,9 +35,7 @@ type player struct {
 
 func (p *player) play() {
 	r := p.reply
-	if p.wait(r.delay) != nil {
-		return
-	}
+	p.must(p.wait(r.delay))
 	for key, values := range r.header {
 		p.w.Header()[key] = values
 	}
@@ -45,14 +43,20 @@ func (p *player) play() {
 		p.whole()
 		return
 	}
-	p.opened = r.bare && p.has(stepRaw)
+	p.opened = p.has(stepRaw)
 	for _, s := range r.steps {
-		if p.step(s) != nil {
-			return
-		}
+		p.must(p.step(s))
 	}
 	if !r.bare {
-		p.conclude()
+		p.must(p.conclude())
+	}
+}
+
+// must breaks the connection, in net/http's way, when a reply is over too early: a
+// return would end the response in good order.
+func (p *player) must(err error) {
+	if err != nil {
+		panic(http.ErrAbortHandler)
 	}
 }
 
@@ -98,25 +102,25 @@ func (p *player) step(s step) error {
 	case stepHold:
 		return p.hold(s.text)
 	case stepCut:
-		panic(http.ErrAbortHandler) // net/http's way to break a connection in the middle
+		return errOver
 	case stepHang:
-		return p.forever()
+		return p.until(nil)
 	}
 	return nil // eof: the last step
 }
 
 // conclude ends a stream as providers do.
-func (p *player) conclude() {
+func (p *player) conclude() error {
 	if p.finish == "" {
 		reason := "stop"
 		if p.calls > 0 {
 			reason = "tool_calls"
 		}
-		if p.end(reason) != nil {
-			return
+		if err := p.end(reason); err != nil {
+			return err
 		}
 	}
-	_ = p.event("[DONE]") // the last step: nothing depends on it
+	return p.event("[DONE]")
 }
 
 // end sends the finish and, behind it, the usage.
@@ -200,36 +204,28 @@ func (p *player) wait(d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(d)
+	up := make(chan struct{})
+	timer := time.AfterFunc(d, func() { close(up) })
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-p.gone:
-	case <-p.server.closed:
-	}
-	return errOver
+	return p.until(up)
 }
 
 func (p *player) hold(name string) error {
 	p.server.mu.Lock()
 	released := p.server.hold(name)
 	p.server.mu.Unlock()
+	return p.until(released)
+}
+
+// until waits for a channel to close; nil never does.
+func (p *player) until(ready <-chan struct{}) error {
 	select {
-	case <-released:
+	case <-ready:
 		return nil
 	case <-p.gone:
 	case <-p.server.closed:
 	}
 	return errOver
-}
-
-func (p *player) forever() error {
-	select {
-	case <-p.gone:
-	case <-p.server.closed:
-	}
-	panic(http.ErrAbortHandler) // a return would be an orderly end
 }
 
 // splitWords cuts behind blanks, into at most maxPieces.

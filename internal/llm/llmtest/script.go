@@ -33,7 +33,7 @@ import (
 //
 // # Values
 //
-// A VALUE is the rest of the line as it stands; or, if the rest begins and ends
+// A VALUE is the rest of the line without the blanks around it; or, if the rest begins and ends
 // with a double quote, a Go string ("two\nlines"); or, if it is <<WORD, all lines
 // up to one that is only WORD, without the last line end. In values
 //
@@ -96,7 +96,7 @@ import (
 //
 // A reply that has none of raw, done, eof, cut and hang is ended as a provider ends
 // it: a finish (tool_calls if there was a call, else stop) unless there was one, the
-// usage, [DONE]. It also opens with a chunk that only names the role.
+// usage, [DONE]. A reply without raw opens with a chunk that only names the role.
 //
 // # How it streams
 //

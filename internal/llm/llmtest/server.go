@@ -79,7 +79,8 @@ func (s *Server) Done() error {
 	return errors.Join(faults...)
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers one request. Where a reply breaks off it panics with
+// http.ErrAbortHandler, which an http.Server turns into a broken connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models"):
@@ -137,15 +138,20 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) record(body []byte) *request {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.bodies = append(s.bodies, body)
-	return readRequest(len(s.bodies), body)
+	number := len(s.bodies)
+	s.mu.Unlock()
+	return readRequest(number, body)
 }
 
 // judge is the provider's opinion of a request: 0 if it is served.
 func (s *Server) judge(q *request) (status int, refusal []byte) {
 	if !s.script.lenient {
-		if status, refusal = Validate(q.body, s.script.dialect); status != 0 {
+		status, refusal = Validate(q.body, s.script.dialect)
+		if status == 0 && !q.stream {
+			status, refusal = http.StatusBadRequest, apiError(s.script.dialect, "a scripted provider only streams: set stream", "stream")
+		}
+		if status != 0 {
 			s.fault(fmt.Errorf("request %d refused: %d %s", q.number, status, refusal))
 			return status, refusal
 		}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"dsh/internal/config"
+	"dsh/internal/llm"
+	"dsh/internal/termtext"
+)
+
+func newConfigCommand(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show the settings and where they come from",
+		Args:  noCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use:   "path",
+			Short: "Print the paths that dsh uses",
+			Args:  cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error {
+				paths, _, err := places(s)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(s.out, "settings: "+orNone(paths.UserConfig))
+				fmt.Fprintln(s.out, "project:  "+orNone(paths.ProjectConfig))
+				_, err = fmt.Fprintln(s.out, "sessions: "+sessionsDir(paths))
+				return err
+			},
+		},
+		&cobra.Command{
+			Use:   "show",
+			Short: "Print every setting with its value and origin",
+			Args:  cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error {
+				paths, _, err := places(s)
+				if err != nil {
+					return err
+				}
+				settings, err := config.Load(paths, s.getenv, nil, false)
+				if err != nil {
+					return err
+				}
+				for _, w := range settings.Warnings {
+					fmt.Fprintln(s.err, "dsh: "+oneLine(w))
+				}
+				return settings.Show(s.out)
+			},
+		})
+	return cmd
+}
+
+func orNone(path string) string {
+	if path == "" {
+		return "none (set HOME or XDG_CONFIG_HOME)"
+	}
+	return termtext.Line(path)
+}
+
+func newModelsCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "models",
+		Short: "List the models that dsh knows",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			for _, m := range llm.Models() {
+				note := ""
+				if m.Unverified {
+					note = "  (unverified)"
+				}
+				if _, err := fmt.Fprintf(s.out, "%-28s  %9d tokens window  %7d output%s\n", m.Provider+"/"+m.Name, m.Window, m.MaxOutput, note); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dsh/internal/config"
+	"dsh/internal/llm"
+	"dsh/internal/llm/llmtest"
+	"dsh/internal/loop"
+	"dsh/internal/policy"
+	"dsh/internal/prompt"
+	"dsh/internal/session"
+	"dsh/internal/tools"
+)
+
+// engineOptions are the flags that every way into a session shares.
+type engineOptions struct {
+	model, effort, permission string
+	allow, deny               []string
+	maxSteps                  int
+	maxTime                   time.Duration
+	dir                       string
+	trust                     bool
+	resume                    string
+	cont                      bool
+
+	flags    map[string]bool // those that were given
+	asks     bool            // a person can answer approvals
+	onStatus func(running bool)
+}
+
+func (o *engineOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&o.model, "model", "m", "", "model: a name, provider/name, or script:FILE")
+	f.StringVar(&o.effort, "effort", "", "reasoning effort: off, low, high, max (what the model knows)")
+	f.StringVar(&o.permission, "permission", "", "read-only, ask, workspace or full")
+	f.StringArrayVar(&o.allow, "allow", nil, "allow a tool, as edit or 'edit(src/*)'; may be repeated")
+	f.StringArrayVar(&o.deny, "deny", nil, "deny a tool, likewise; beats allow")
+	f.IntVar(&o.maxSteps, "max-steps", 0, "end the turn after so many steps (default 200)")
+	f.DurationVar(&o.maxTime, "max-time", 0, "end the turn after this time, such as 10m")
+	f.StringVarP(&o.dir, "dir", "C", "", "work in this directory")
+	f.BoolVar(&o.trust, "trust", false, "trust this folder's settings for this run")
+	f.StringVar(&o.resume, "resume", "", "continue a session: its id, a unique beginning of it, or a path")
+	f.BoolVarP(&o.cont, "continue", "c", false, "continue the last session of this folder")
+	cmd.MarkFlagsMutuallyExclusive("resume", "continue")
+	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
+		o.flags = map[string]bool{}
+		for _, name := range []string{"model", "effort", "permission", "max-steps", "max-time"} {
+			o.flags[name] = cmd.Flags().Changed(name)
+		}
+	}
+}
+
+// engine is one session with everything that runs it.
+type engine struct {
+	agent  *loop.Agent
+	log    *session.Log
+	cwd    string
+	model  llm.Config
+	preset policy.Preset
+	notes  []string // for the user, before anything runs
+	stop   []func() error
+
+	script *llmtest.Server // plays the model; nil for a real one
+}
+
+// openEngine builds every part once, in the order in which they depend on each
+// other. The caller closes it.
+func openEngine(s streams, o engineOptions) (*engine, error) {
+	e := &engine{}
+	if err := e.open(s, o); err != nil {
+		return nil, errors.Join(err, e.release())
+	}
+	return e, nil
+}
+
+func (e *engine) open(s streams, o engineOptions) error {
+	cwd, err := workingDir(o.dir)
+	if err != nil {
+		return err
+	}
+	paths, err := config.Resolve(s.getenv, cwd)
+	if err != nil {
+		return usage(err)
+	}
+	settings, err := config.Load(paths, s.getenv, o.settings(), o.trust)
+	if err != nil {
+		return err
+	}
+	e.notes = settings.Warnings
+	resume, err := o.target(paths, cwd)
+	if err != nil {
+		return err
+	}
+	route, err := e.route(settings, o, resume)
+	if err != nil {
+		return err
+	}
+	if err := e.openLog(paths, cwd, resume); err != nil {
+		return err
+	}
+	if cwd, err = e.sessionDir(cwd, o.dir != ""); err != nil {
+		return err
+	}
+	if paths, err = config.Resolve(s.getenv, cwd); err != nil {
+		return usage(err)
+	}
+	rules, err := e.rules(settings, paths, o)
+	if err != nil {
+		return err
+	}
+	return e.start(s, settings, route, rules, cwd, o)
+}
+
+// start makes the agent of parts that are all there.
+func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rules policy.Rules, cwd string, o engineOptions) error {
+	registry, err := tools.New(tools.Read(), tools.Write(), tools.Edit())
+	if err != nil {
+		return err
+	}
+	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset
+	e.agent, err = loop.New(loop.Options{
+		Log:    e.log,
+		Route:  route,
+		Tools:  registry,
+		Rules:  rules,
+		Cwd:    cwd,
+		System: prompt.System(prompt.Options{}),
+		Environment: func() llm.Message {
+			return prompt.EnvMessage(prompt.Gather(cwd, s.getenv, time.Now()))
+		},
+		Budgets: loop.Budgets{Steps: settings.MaxSteps, Time: settings.MaxTime},
+		Retry:   loop.RetryPolicy{Attempts: settings.RetryMaxAttempts, HeaderCap: settings.RetryMaxWait},
+		Redact:  keyRedactor(settings),
+
+		Asks:     o.asks,
+		OnStatus: o.onStatus,
+	})
+	return err
+}
+
+// settings are the flags that are settings, for config to judge.
+func (o *engineOptions) settings() map[string]string {
+	given := map[string]string{}
+	for name, value := range map[string]string{"model": o.model, "effort": o.effort, "permission": o.permission,
+		"max-steps": strconv.Itoa(o.maxSteps), "max-time": o.maxTime.String()} {
+		if o.flags[name] {
+			given[name] = value
+		}
+	}
+	return given
+}
+
+// target is the log to continue, nil for a new session.
+func (o *engineOptions) target(paths config.Paths, cwd string) (*session.Snapshot, error) {
+	if o.resume == "" && !o.cont {
+		return nil, nil
+	}
+	entry, err := findSession(paths, o.resume, cwd)
+	if err != nil {
+		return nil, err
+	}
+	return session.Read(entry.Path)
+}
+
+// openLog creates the session or opens the one to continue.
+func (e *engine) openLog(paths config.Paths, cwd string, resume *session.Snapshot) (err error) {
+	if resume == nil {
+		if e.log, err = session.Create(sessionsDir(paths), session.Header{Cwd: cwd}); err == nil {
+			e.stop = append(e.stop, e.log.Close)
+		}
+		return err
+	}
+	var opened session.Opened
+	if e.log, opened, err = session.Open(sessionsDir(paths), resume.Path()); err != nil {
+		return err
+	}
+	e.stop = append(e.stop, e.log.Close)
+	e.notes = append(e.notes, openedNotes(opened, e.log.Header().ID)...)
+	return nil
+}
+
+// openedNotes tells what opening a session found and did.
+func openedNotes(o session.Opened, id string) (notes []string) {
+	if o.CopiedFrom != "" {
+		notes = append(notes, fmt.Sprintf("continuing a copy of %s as session %s", o.CopiedFrom, shortID(id)))
+	}
+	if o.CutBytes > 0 {
+		notes = append(notes, fmt.Sprintf("the session's last %d bytes were torn by a crash and were cut", o.CutBytes))
+	}
+	if len(o.Closed) > 0 {
+		notes = append(notes, "the session's last turn was interrupted and was closed")
+	}
+	if n := len(o.Held); n > 0 {
+		notes = append(notes, fmt.Sprintf("%d messages that waited are kept and not sent; dsh sessions show %s lists them", n, shortID(id)))
+	}
+	return notes
+}
+
+// sessionDir is where the session works: where it began, unless that is gone or the
+// user names another place.
+func (e *engine) sessionDir(cwd string, chosen bool) (string, error) {
+	recorded := e.log.Header().Cwd
+	if chosen || recorded == "" || recorded == cwd {
+		return cwd, nil
+	}
+	if info, err := os.Stat(recorded); err == nil && info.IsDir() {
+		e.notes = append(e.notes, "working in "+recorded+", where the session began")
+		return recorded, nil
+	}
+	e.notes = append(e.notes, fmt.Sprintf("the session's directory %s is gone: working in %s", recorded, cwd))
+	return cwd, nil
+}
+
+// rules are the preset, then what the settings and the flags allow and deny. A
+// session that is continued keeps its preset unless somebody names one.
+func (e *engine) rules(settings *config.Loaded, paths config.Paths, o engineOptions) (policy.Rules, error) {
+	name := settings.Permission
+	if logged := e.log.State().Preset; logged != "" && settings.Origin("permission").Layer == config.Default {
+		name = logged
+	}
+	preset, err := policy.ParsePreset(name)
+	if err != nil {
+		return policy.Rules{}, usage(err)
+	}
+	rules := policy.Rules{Preset: preset, Workspace: paths.Project}
+	add := func(text string, v session.Verdict, origin string) error {
+		rule, err := policy.ParseRule(text, v, origin)
+		if err != nil {
+			return usage(fmt.Errorf("%s: %w", origin, err))
+		}
+		rules.Rules = append(rules.Rules, rule)
+		return nil
+	}
+	for _, r := range settings.Allow {
+		err = errors.Join(err, add(r.Text, session.Allow, r.Origin.String()))
+	}
+	for _, r := range settings.Deny {
+		err = errors.Join(err, add(r.Text, session.Deny, r.Origin.String()))
+	}
+	for _, text := range o.allow {
+		err = errors.Join(err, add(text, session.Allow, "--allow"))
+	}
+	for _, text := range o.deny {
+		err = errors.Join(err, add(text, session.Deny, "--deny"))
+	}
+	return rules, err
+}
+
+// release ends what the engine started, the last first.
+func (e *engine) release() error {
+	var err error
+	for i := len(e.stop) - 1; i >= 0; i-- {
+		err = errors.Join(err, e.stop[i]())
+	}
+	e.stop = nil
+	return err
+}
+
+// redactedKey stands where the user's key stood in a prompt.
+const redactedKey = "[API key removed]"
+
+// keyRedactor takes the keys of all providers out of prompts.
+func keyRedactor(settings *config.Loaded) func(string) (string, bool) {
+	var keys []string
+	for name := range settings.Providers {
+		if key, _, err := settings.Key(name); err == nil && len(key) >= 8 {
+			keys = append(keys, key)
+		}
+	}
+	return func(text string) (string, bool) {
+		clean := text
+		for _, key := range keys {
+			clean = strings.ReplaceAll(clean, key, redactedKey)
+		}
+		return clean, clean != text
+	}
+}
+
+// workingDir is the absolute directory that dsh works in.
+func workingDir(dir string) (string, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("the working directory is gone: change to another (%w)", err)
+	}
+	if dir != "" {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(cwd, dir)
+		}
+		cwd = filepath.Clean(dir)
+	}
+	switch info, err := os.Stat(cwd); {
+	case err != nil:
+		return "", usage(fmt.Errorf("-C %s: no such directory", cwd))
+	case !info.IsDir():
+		return "", usage(fmt.Errorf("-C %s: not a directory", cwd))
+	}
+	return cwd, nil
+}
+
+func sessionsDir(paths config.Paths) string { return filepath.Join(paths.Home, "sessions") }
+
+// findSession finds a session by what a person calls it; "" is the last one of cwd.
+func findSession(paths config.Paths, what, cwd string) (session.Entry, error) {
+	if what == "" {
+		return session.Latest(sessionsDir(paths), cwd)
+	}
+	return session.Find(sessionsDir(paths), what)
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dsh/internal/llm"
+	"dsh/internal/session"
+	"dsh/internal/termtext"
+)
+
+func newLogCommand(s streams) *cobra.Command {
+	var asJSON, follow bool
+	cmd := &cobra.Command{
+		Use:   "log ID|PATH",
+		Short: "Print a session's events",
+		Args:  exactly(1, "log needs a session: its id, a unique beginning of it, or a path"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			snapshot, err := readSession(s, args[0])
+			if err != nil {
+				return err
+			}
+			next, err := printLog(s, snapshot, asJSON)
+			if err != nil || !follow {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			defer stop()
+			return followLog(ctx, s, snapshot.Path(), next, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the stored lines, packed chunks one a line")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what another process writes")
+	return cmd
+}
+
+// printLog prints what is there and returns the seq to go on with.
+func printLog(s streams, snapshot *session.Snapshot, asJSON bool) (next int, err error) {
+	if asJSON {
+		for line := range snapshot.Lines() {
+			if _, err := fmt.Fprintf(s.out, "%s\n", line); err != nil {
+				return 0, err
+			}
+		}
+		return snapshot.State().Events - len(snapshot.Closers()), snapshot.Err()
+	}
+	h := snapshot.Header()
+	fmt.Fprintln(s.out, termtext.Line(fmt.Sprintf("session %s in %s, %s", h.ID, h.Cwd, when(h.CreatedAt))))
+	for ev := range snapshot.Events() {
+		next = ev.Seq + 1
+		if err := printEvent(s, &ev); err != nil {
+			return 0, err
+		}
+	}
+	return next, snapshot.Err()
+}
+
+func followLog(ctx context.Context, s streams, path string, next int, asJSON bool) error {
+	for ev, err := range session.Follow(ctx, path, next) {
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			err = writeJSON(s.out, ev)
+		} else {
+			err = printEvent(s, &ev)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printEvent prints one line; chunks are left out, their message follows.
+func printEvent(s streams, ev *session.Event) error {
+	if ev.Type == session.TypeAssistantChunk {
+		return nil
+	}
+	clock := time.UnixMilli(ev.Time).Format(time.TimeOnly)
+	line := fmt.Sprintf("%5d  %s  %-20s %s", ev.Seq, clock, ev.Type, describe(ev.Data))
+	_, err := fmt.Fprintln(s.out, termtext.Line(strings.TrimRight(line, " ")))
+	return err
+}
+
+// maxDescription bounds a printed event, in bytes: the log itself has the rest.
+const maxDescription = 200
+
+func describe(data session.Payload) string {
+	switch p := data.(type) {
+	case session.TurnStart:
+		return fmt.Sprintf("turn %d", p.Turn)
+	case session.TurnEnd:
+		return fmt.Sprintf("turn %d %s", p.Turn, endText(p.Reason))
+	case session.StepStart:
+		return fmt.Sprintf("step %d.%d", p.Turn, p.Step)
+	case session.StepEnd:
+		return fmt.Sprintf("step %d.%d", p.Turn, p.Step)
+	case session.UserMessage:
+		return p.Source.Kind + ": " + clip(p.PlainText())
+	case session.AssistantMessage:
+		return describeAnswer(&p)
+	case session.ToolCall:
+		return p.CallID + " " + p.Name + " " + clip(p.Arguments)
+	case session.ToolResult:
+		return describeResult(&p)
+	case session.RequestHeader:
+		return fmt.Sprintf("%s/%s %s, %d tools", p.Header.Config.Provider, p.Header.Config.Model, p.Reason, len(p.Header.Tools))
+	case session.RequestSent:
+		return fmt.Sprintf("attempt %d, %d messages, %d bytes, sha256 %.12s", p.Attempt, p.Messages, p.Bytes, p.SHA256)
+	case session.InboxSpliced:
+		return describeSplice(&p)
+	case session.Retry:
+		return fmt.Sprintf("%d in %d ms: %s", p.Retry, p.DelayMs, p.Failure.Error())
+	case session.PolicyDecision:
+		return fmt.Sprintf("%s %s by %s", p.CallID, p.Decision, p.Rule)
+	case session.Title:
+		return p.Title
+	}
+	return ""
+}
+
+func describeAnswer(p *session.AssistantMessage) string {
+	text := clip(p.Message.PlainText())
+	for _, c := range p.Message.Calls() {
+		text += " [" + c.Name + "]"
+	}
+	if p.Interrupted {
+		text += " (interrupted)"
+	}
+	return strings.TrimSpace(text)
+}
+
+func describeResult(p *session.ToolResult) string {
+	text := p.Message.Source.CallID
+	if p.Error != nil {
+		text += " " + p.Error.Code
+	}
+	for _, b := range p.Message.Content {
+		if b.Type == llm.ToolResult && len(b.Content) > 0 {
+			return text + ": " + clip(b.Content[0].Text)
+		}
+	}
+	return text
+}
+
+func describeSplice(p *session.InboxSpliced) string {
+	var parts []string
+	if p.RemovedCount > 0 {
+		what := "claimed"
+		if p.Outcome != "" {
+			what = p.Outcome
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", p.RemovedCount, what))
+	}
+	for _, m := range p.Inserted {
+		parts = append(parts, "queued: "+clip(m.PlainText()))
+	}
+	return string(p.Target) + " " + strings.Join(parts, ", ")
+}
+
+func clip(text string) string {
+	if len(text) <= maxDescription {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxDescription], "") + "…"
+}

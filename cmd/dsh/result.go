@@ -1,0 +1,159 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"dsh/internal/llm"
+	"dsh/internal/session"
+)
+
+// result is what a run tells a script: every figure is folded from the log.
+type result struct {
+	Session  string            `json:"session"`
+	Status   session.EndKind   `json:"status"`
+	Text     string            `json:"text"`
+	Steps    int               `json:"steps"`
+	Usage    usageJSON         `json:"usage"`
+	Cost     *float64          `json:"cost_usd"` // null when a price is unknown
+	Refused  []session.Refusal `json:"refused"`
+	Verified *bool             `json:"verified"` // null: not asked for
+	Jobs     []string          `json:"jobs"`
+	Error    *errorJSON        `json:"error,omitempty"`
+}
+
+type usageJSON struct {
+	Input     int `json:"input"`
+	Output    int `json:"output"`
+	CacheRead int `json:"cache_read"`
+	Reasoning int `json:"reasoning"`
+}
+
+type errorJSON struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// tally folds the events of one run into its result. Events of earlier runs of the
+// session are not fed to it.
+type tally struct {
+	result  result
+	nano    int64
+	unknown bool      // a request whose price nobody knows
+	sent    time.Time // of the request that is being answered
+	end     session.EndReason
+}
+
+func newTally(id string) *tally {
+	return &tally{result: result{Session: id, Status: session.Interrupted, Refused: []session.Refusal{}, Jobs: []string{}}}
+}
+
+func (t *tally) apply(ev *session.Event) {
+	switch p := ev.Data.(type) {
+	case session.StepStart:
+		t.result.Steps++
+	case session.RequestSent:
+		t.sent = time.UnixMilli(ev.Time)
+	case session.AssistantMessage:
+		t.answer(&p)
+	case session.ToolResult:
+		if meta, ok := session.DecodeMeta(p.Meta); ok && meta.Refused != nil {
+			t.result.Refused = append(t.result.Refused, *meta.Refused)
+		}
+	case session.TurnEnd:
+		t.end = p.Reason
+		t.result.Status = p.Reason.Kind
+	}
+}
+
+func (t *tally) answer(p *session.AssistantMessage) {
+	if text := p.Message.PlainText(); text != "" {
+		t.result.Text = text
+	}
+	source := p.Message.Source
+	if p.Usage == nil {
+		t.unknown = true
+		return
+	}
+	u := &t.result.Usage
+	u.Input += p.Usage.InputTokens + count(p.Usage.CacheWriteTokens)
+	u.Output += p.Usage.OutputTokens
+	u.CacheRead += count(p.Usage.CacheReadTokens)
+	u.Reasoning += count(p.Usage.ReasoningTokens)
+	info, known := llm.Lookup(source.Provider, source.Model)
+	var nano int64
+	if known {
+		nano, known = llm.Cost(*p.Usage, info, t.sent)
+	}
+	t.nano += nano
+	t.unknown = t.unknown || !known
+}
+
+// finish completes the result: err is what kept the run from going on, if not a
+// turn's own end.
+func (t *tally) finish(err error) result {
+	r := t.result
+	if !t.unknown && r.Usage != (usageJSON{}) {
+		usd := float64(t.nano) / 1e9
+		r.Cost = &usd
+	}
+	code, message := t.problem(err)
+	if code != "" {
+		r.Error = &errorJSON{Code: code, Message: message}
+	}
+	return r
+}
+
+// problem says in one line why the run is no success; "" if it is one.
+func (t *tally) problem(err error) (code, message string) {
+	switch {
+	case err != nil:
+		return "LOG", err.Error()
+	case t.end.Failure != nil:
+		return string(t.end.Failure.Code), t.end.Failure.Message
+	case t.end.Cause != nil:
+		return "ABORTED", t.end.Cause.Error()
+	case t.end.Kind == session.MaxTokens:
+		return "MAX_TOKENS", "the answer hit the output limit"
+	case t.end.Kind == session.Blocked:
+		return "BLOCKED", "the prompt was rejected"
+	}
+	return "", ""
+}
+
+// code is the exit code that the run's end calls for; the highest ranking wins.
+func (t *tally) code(err error) int {
+	switch {
+	case t.end.Failure != nil && t.end.Failure.Code == llm.CodeConfig:
+		return exitUsage
+	case err != nil, t.end.Kind == session.Interrupted, t.end.Kind == "":
+		return exitFailed
+	case t.end.Failure != nil && t.end.Failure.Code == "UNVERIFIED":
+		return exitUnverified
+	case t.end.Kind == session.Failed:
+		return exitFailed
+	case t.end.Kind == session.MaxTokens, t.end.Kind == session.Aborted:
+		return exitLimit
+	case t.end.Kind == session.Blocked, len(t.result.Refused) > 0:
+		return exitRefused
+	}
+	return exitOK
+}
+
+func count(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+func writeJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"dsh/internal/config"
+	"dsh/internal/early"
+	"dsh/internal/llm"
+	"dsh/internal/llm/llmtest"
+	"dsh/internal/llm/openai"
+	"dsh/internal/loop"
+	"dsh/internal/session"
+)
+
+// scriptProvider is the provider of --model script:FILE: a file plays the model.
+const scriptProvider = "script"
+
+// maxOutput bounds an answer whose model allows more: a quarter of a window of a
+// million tokens, so that answers never crowd out the conversation.
+const maxOutput = 256_000
+
+// route resolves the model: the flag, the session that is continued, the settings,
+// in this order.
+func (e *engine) route(settings *config.Loaded, o engineOptions, resume *session.Snapshot) (loop.Route, error) {
+	chosen := settings
+	if resume != nil && !o.flags["model"] {
+		if h := resume.State().Header; h != nil {
+			again := *settings
+			again.Model = modelName(h.Config)
+			if _, _, _, err := again.Route(); err == nil {
+				chosen = &again
+			} else {
+				e.notes = append(e.notes, fmt.Sprintf("the session's model %s is not known here: going on with %s", again.Model, settings.Model))
+			}
+		}
+	}
+	name, provider, model, err := chosen.Route()
+	if err != nil {
+		return loop.Route{}, err
+	}
+	if name == scriptProvider {
+		return e.scriptRoute(model)
+	}
+	info, known := llm.Lookup(name, model)
+	if !known && name == "deepseek" && strings.HasPrefix(provider.BaseURL, "https://api.deepseek.com") {
+		return loop.Route{}, unknownModel(name, model)
+	}
+	key, origin, err := settings.Key(name)
+	if err != nil {
+		return loop.Route{}, err
+	}
+	if key == "" {
+		key = "none" // an endpoint that wants no key gets something that is none
+	}
+	client, err := openai.New(openai.Options{BaseURL: provider.BaseURL, Key: key, KeyName: origin.Name,
+		Profile: profileFor(name, provider.BaseURL), UserAgent: "dsh/" + early.Version})
+	if err != nil {
+		return loop.Route{}, usage(err)
+	}
+	r := loop.Route{Model: client, Window: info.Window, Defaults: []string{"maxTokens"},
+		Config: llm.Config{Provider: name, Model: model, MaxTokens: min(info.MaxOutput, maxOutput)}}
+	if known {
+		r.Config.Model = info.Name
+	}
+	if r.Config.MaxTokens == 0 {
+		r.Defaults = nil
+	}
+	if settings.Effort != "" {
+		r.Config.ReasoningEffort = settings.Effort
+	} else {
+		r.Defaults = append(r.Defaults, "reasoningEffort")
+	}
+	return r, nil
+}
+
+// profileFor goes by the name where the user speaks of DeepSeek: DEEPSEEK_BASE_URL
+// points to a gateway to its models. OPENAI_BASE_URL points to anything that speaks
+// the protocol, and its host decides.
+func profileFor(name, baseURL string) openai.Profile {
+	if name == "deepseek" {
+		baseURL = ""
+	}
+	return openai.ProfileFor(name, baseURL)
+}
+
+// scriptRoute serves a script in this process, over pipes, through the real client.
+func (e *engine) scriptRoute(file string) (loop.Route, error) {
+	file, err := filepath.Abs(file) // the session may be continued from elsewhere
+	if err != nil {
+		return loop.Route{}, err
+	}
+	script, err := llmtest.Load(file)
+	if err != nil {
+		return loop.Route{}, usage(err)
+	}
+	e.script = llmtest.NewServer(script)
+	e.stop = append(e.stop, e.script.Close)
+	profile, _ := openai.ProfileNamed("deepseek") // the validator's default dialect
+	client, err := openai.New(openai.Options{BaseURL: llmtest.PipeURL, Key: "script-key",
+		Profile: profile, Transport: e.script.Pipe(), UserAgent: "dsh/" + early.Version})
+	if err != nil {
+		return loop.Route{}, err
+	}
+	return loop.Route{Model: client, Config: llm.Config{Provider: scriptProvider, Model: file}}, nil
+}
+
+// modelName is a logged route as -m takes it. The original's name for DeepSeek's own
+// endpoint is accepted.
+func modelName(c llm.Config) string {
+	switch c.Provider {
+	case scriptProvider:
+		return "script:" + c.Model
+	case "deepseek-official":
+		return "deepseek/" + c.Model
+	}
+	return c.Provider + "/" + c.Model
+}
+
+func unknownModel(provider, model string) error {
+	var names []string
+	for _, m := range llm.Models() {
+		if m.Provider == provider {
+			names = append(names, m.Name)
+		}
+	}
+	return usage(fmt.Errorf("unknown model %q: use one of %s, or provider/name (dsh models lists all)", model, strings.Join(names, ", ")))
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dsh/internal/config"
+	"dsh/internal/session"
+	"dsh/internal/termtext"
+)
+
+func newSessionsCommand(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sessions",
+		Short: "List and show sessions",
+		Args:  noCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newSessionsListCommand(s), newSessionsShowCommand(s))
+	return cmd
+}
+
+func newSessionsListCommand(s streams) *cobra.Command {
+	var here, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List sessions, the last used first",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			paths, cwd, err := places(s)
+			if err != nil {
+				return err
+			}
+			entries, err := session.List(sessionsDir(paths))
+			if err != nil {
+				return err
+			}
+			for _, e := range entries {
+				if here && e.Cwd != cwd {
+					continue
+				}
+				if err := printEntry(s, e, asJSON); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&here, "here", false, "only those of this folder")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return cmd
+}
+
+func printEntry(s streams, e session.Entry, asJSON bool) error {
+	damaged := ""
+	if e.Damaged != nil {
+		damaged = e.Damaged.Error()
+	}
+	if asJSON {
+		return writeJSON(s.out, map[string]any{"id": e.ID, "path": e.Path, "cwd": e.Cwd, "title": e.Title,
+			"created": e.CreatedAt, "used": e.LastUse, "damaged": damaged, "pid": e.LockedBy})
+	}
+	state := ""
+	switch {
+	case damaged != "":
+		state = "damaged: " + damaged
+	case e.LockedBy > 0:
+		state = fmt.Sprintf("open in process %d", e.LockedBy)
+	}
+	line := fmt.Sprintf("%-8s  %s  %s  %s", shortID(e.ID), when(e.LastUse), e.Cwd, e.Title)
+	if state != "" {
+		line += "  [" + state + "]"
+	}
+	_, err := fmt.Fprintln(s.out, termtext.Line(strings.TrimRight(line, " ")))
+	return err
+}
+
+func newSessionsShowCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show what the system knows of a session",
+		Args:  exactly(1, "show needs a session: its id, a unique beginning of it, or a path"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			entry, err := namedSession(s, args[0])
+			if err != nil {
+				return err
+			}
+			snapshot, err := session.Read(entry.Path)
+			if err != nil {
+				return err
+			}
+			return showState(s, entry.Title, snapshot)
+		},
+	}
+}
+
+func showState(s streams, title string, snapshot *session.Snapshot) error {
+	h, st := snapshot.Header(), snapshot.State()
+	show := func(name, value string) {
+		if value != "" {
+			fmt.Fprintln(s.out, termtext.Line(fmt.Sprintf("%-9s %s", name, value)))
+		}
+	}
+	show("session", h.ID)
+	show("title", title)
+	show("folder", h.Cwd)
+	show("log", snapshot.Path())
+	show("created", when(h.CreatedAt))
+	show("used", when(st.LastTime))
+	if st.Header != nil {
+		show("model", st.Header.Config.Provider+"/"+st.Header.Config.Model)
+	}
+	show("preset", st.Preset)
+	show("turns", fmt.Sprintf("%d, %d steps, %d requests, %d calls", st.Turn, st.Steps, st.Requests, st.Calls))
+	if st.LastEnd != nil {
+		show("last turn", endText(*st.LastEnd))
+	}
+	show("tokens", fmt.Sprintf("%d in, %d cached, %d out", st.Usage.InputTokens, count(st.Usage.CacheReadTokens), st.Usage.OutputTokens))
+	for _, path := range st.Changed {
+		show("changed", path)
+	}
+	for _, r := range st.Refused {
+		show("refused", r.Tool+" "+r.Target+": "+r.Reason)
+	}
+	for _, item := range snapshot.Pending() {
+		held := ""
+		if item.Held {
+			held = " (held)"
+		}
+		show("waiting", string(item.Target)+held+": "+item.Text)
+	}
+	return nil
+}
+
+// endText says how a turn ended, in a few words.
+func endText(r session.EndReason) string {
+	switch {
+	case r.Cause != nil:
+		return string(r.Kind) + ": " + r.Cause.Error()
+	case r.Failure != nil:
+		return string(r.Kind) + ": " + r.Failure.Error()
+	}
+	return string(r.Kind)
+}
+
+// places are dsh's paths as seen from the working directory.
+func places(s streams) (config.Paths, string, error) {
+	cwd, err := workingDir("")
+	if err != nil {
+		return config.Paths{}, "", err
+	}
+	paths, err := config.Resolve(s.getenv, cwd)
+	if err != nil {
+		return config.Paths{}, "", usage(err)
+	}
+	return paths, cwd, nil
+}
+
+// namedSession finds the session that a person names.
+func namedSession(s streams, what string) (session.Entry, error) {
+	paths, cwd, err := places(s)
+	if err != nil {
+		return session.Entry{}, err
+	}
+	if what == "" {
+		return session.Entry{}, usage(errors.New("the session's name is empty: give its id, a unique beginning of it, or a path"))
+	}
+	return findSession(paths, what, cwd)
+}
+
+// readSession reads it.
+func readSession(s streams, what string) (*session.Snapshot, error) {
+	entry, err := namedSession(s, what)
+	if err != nil {
+		return nil, err
+	}
+	return session.Read(entry.Path)
+}
+
+// exactly wants n arguments and says what they are.
+func exactly(n int, text string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage(errors.New(text))
+		}
+		return nil
+	}
+}
+
+func when(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return time.UnixMilli(ms).Format("2006-01-02 15:04:05")
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// stdinWait is how long a run that has a prompt waits for a pipe's first byte. A
+// pipe that a script left open must not hang it; the argument "-" waits for ever.
+const stdinWait = 200 * time.Millisecond
+
+// maxStdin bounds what a pipe may add to a prompt: more than any model reads.
+const maxStdin = 8 << 20
+
+// readPrompt joins the arguments with standard input, when that has something to
+// say. warn is a line for the user about input that was left alone.
+func readPrompt(args []string, in io.Reader) (prompt, warn string, err error) {
+	var words []string
+	insist := false
+	for _, arg := range args {
+		if arg == "-" {
+			insist = true
+			continue
+		}
+		words = append(words, arg)
+	}
+	prompt = strings.TrimSpace(strings.Join(words, " "))
+	piped := ""
+	switch source := kindOf(in); {
+	case source == fromTerminal && prompt == "":
+		return "", "", usage(errors.New("no prompt: give it as an argument or on standard input (dsh run \"fix the test\")"))
+	case source == fromTerminal || source == fromNowhere:
+	case prompt == "" || insist || source == fromFile:
+		piped, err = slurp(in)
+	default:
+		var late bool
+		piped, late, err = slurpSoon(in.(*os.File))
+		if late {
+			warn = "standard input had nothing to read yet and was ignored (add - to wait for it)"
+		}
+	}
+	if err != nil {
+		return "", "", err
+	}
+	switch piped = strings.TrimRight(piped, "\n"); {
+	case prompt == "":
+		prompt = strings.TrimSpace(piped)
+	case strings.TrimSpace(piped) != "":
+		prompt += "\n\n" + piped
+	}
+	if prompt == "" {
+		return "", "", usage(errors.New("the prompt is empty: give it as an argument or on standard input"))
+	}
+	return prompt, warn, nil
+}
+
+type stdinKind int
+
+const (
+	fromNowhere stdinKind = iota
+	fromTerminal
+	fromFile
+	fromPipe
+)
+
+func kindOf(in io.Reader) stdinKind {
+	f, ok := in.(*os.File)
+	if !ok {
+		if in == nil {
+			return fromNowhere
+		}
+		return fromFile // a test's reader: it ends
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return fromNowhere // closed
+	case info.Mode()&os.ModeCharDevice != 0:
+		if isTerminal(f) {
+			return fromTerminal
+		}
+		return fromFile // /dev/null
+	case info.Mode().IsRegular():
+		return fromFile
+	}
+	return fromPipe
+}
+
+func slurp(in io.Reader) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(in, maxStdin+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read standard input: %w", err)
+	case len(data) > maxStdin:
+		return "", usage(fmt.Errorf("standard input is larger than %d MiB: give the agent a file to read instead", maxStdin>>20))
+	case !utf8.Valid(data):
+		return "", usage(errors.New("standard input is not UTF-8 text: give the agent a file to read instead"))
+	}
+	return string(data), nil
+}
+
+// slurpSoon reads a pipe if its first byte or its end comes soon. The goroutine
+// that waits for the first byte may outlive the call: nothing can interrupt a read
+// of a blocking pipe, and it holds nothing but one byte.
+func slurpSoon(f *os.File) (text string, late bool, err error) {
+	type first struct {
+		b   [1]byte
+		n   int
+		err error
+	}
+	got := make(chan first, 1)
+	go func() {
+		var r first
+		r.n, r.err = f.Read(r.b[:])
+		got <- r
+	}()
+	timer := time.NewTimer(stdinWait)
+	defer timer.Stop()
+	select {
+	case r := <-got:
+		if r.n == 0 {
+			return "", false, nil
+		}
+		rest, err := slurp(f)
+		return string(r.b[:r.n]) + rest, false, err
+	case <-timer.C:
+		return "", true, nil
+	}
+}

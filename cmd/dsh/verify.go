@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"dsh/internal/audit"
+	"dsh/internal/session"
+)
+
+func newVerifyCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify ID|PATH",
+		Short: "Check a session: its structure, and every request it says was sent",
+		Args:  exactly(1, "verify needs a session: its id, a unique beginning of it, or a path"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			snapshot, err := readSession(s, args[0])
+			if err != nil {
+				return err
+			}
+			report, err := audit.Verify(snapshot)
+			if err != nil {
+				return err
+			}
+			return printReport(s, report, snapshot)
+		},
+	}
+}
+
+func printReport(s streams, r audit.Report, snapshot *session.Snapshot) error {
+	fmt.Fprintf(s.out, "session %s: %d events, %d requests\n", shortID(snapshot.Header().ID), r.Events, r.Requests)
+	if r.Torn {
+		fmt.Fprintln(s.out, "the last record is half-written; resuming the session cuts it")
+	}
+	if r.Open {
+		fmt.Fprintln(s.out, "the last turn is open; resuming the session closes it")
+	}
+	if r.Unknown > 0 {
+		fmt.Fprintf(s.out, "%d requests are of another encoder and cannot be derived here\n", r.Unknown)
+	}
+	if r.Structure != nil || r.Wrong != nil {
+		var wrong error
+		if r.Wrong != nil {
+			wrong = r.Wrong
+		}
+		return errors.Join(r.Structure, wrong)
+	}
+	fmt.Fprintf(s.out, "structure ok, %d of %d requests derived and equal\n", r.Derived, r.Requests)
+	return nil
+}

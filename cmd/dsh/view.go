@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"dsh/internal/session"
+	"dsh/internal/termtext"
+)
+
+// view shows a run: the result on standard output, what happens on standard error,
+// and that only when a person watches.
+type view struct {
+	out, errOut io.Writer
+	format      string
+	tally       *tally
+	watched     bool // standard error is a terminal
+	err         error
+}
+
+func newView(s streams, format, id string) *view {
+	return &view{out: s.out, errOut: s.err, format: format, tally: newTally(id), watched: isTerminal(s.err)}
+}
+
+func (v *view) events(events []session.Event) {
+	for i := range events {
+		ev := &events[i]
+		v.tally.apply(ev)
+		if v.format == formatStream && v.err == nil {
+			v.err = writeJSON(v.out, ev)
+		}
+		if line, urgent := progress(ev); line != "" && (urgent || v.watched) {
+			v.note(line)
+		}
+	}
+}
+
+func (v *view) note(line string) { fmt.Fprintln(v.errOut, termtext.Line(line)) }
+
+// finish writes the result in the run's format, and the problem, if there is one,
+// in one line of standard error.
+func (v *view) finish(runErr error) error {
+	r := v.tally.finish(runErr)
+	var err error
+	switch v.format {
+	case formatText:
+		if r.Text != "" {
+			text := r.Text
+			if isTerminal(v.out) {
+				text = termtext.Clean(text)
+			}
+			_, err = fmt.Fprintln(v.out, text)
+		}
+	case formatJSON:
+		err = writeJSON(v.out, r)
+	}
+	for _, refusal := range r.Refused {
+		line := "refused: " + refusal.Tool + " " + refusal.Target + ": " + refusal.Reason
+		if refusal.Flag != "" {
+			line += " (" + refusal.Flag + " allows it)"
+		}
+		v.note("dsh: " + line)
+	}
+	if r.Error != nil {
+		v.note("dsh: " + r.Error.Code + ": " + r.Error.Message)
+	}
+	if v.watched {
+		v.note(fmt.Sprintf("session %s · %d steps · %d tokens in, %d out", shortID(r.Session), r.Steps, r.Usage.Input+r.Usage.CacheRead, r.Usage.Output))
+	}
+	return err
+}
+
+// progress is the line that a watching person sees of an event, "" for most. A
+// failed request is urgent: it is told to a script's log as well.
+func progress(ev *session.Event) (line string, urgent bool) {
+	switch p := ev.Data.(type) {
+	case session.ToolResult:
+		meta, ok := session.DecodeMeta(p.Meta)
+		if !ok || meta.Display == nil {
+			return "", false
+		}
+		line = "  " + meta.Display.Verb + " " + meta.Display.Target
+		for _, fact := range meta.Display.Facts {
+			line += " · " + fact
+		}
+		if p.Error != nil {
+			line += " · " + p.Error.Code
+		}
+		return line, false
+	case session.Retry:
+		return fmt.Sprintf("dsh: %s: %s: trying again in %.1fs (%d of %d)", p.Failure.Code, p.Failure.Message,
+			float64(p.DelayMs)/1000, p.Retry, count(p.MaxRetries)), true
+	}
+	return "", false
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,208 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+const (
+	maxSteps    = 100_000 // a turn of more steps is a loop that nobody watches
+	maxAttempts = 100
+	maxEffort   = 16 // characters
+)
+
+// Permissions are the presets, the strictest first.
+var permissions = []string{"read-only", "ask", "workspace", "full"}
+
+// key is one setting that is a single value.
+type key struct {
+	name string
+	env  string // the variable that sets it
+	kind unstable.Kind
+	set  func(*Settings, string) error
+	get  func(*Settings) string
+}
+
+var keys = []key{
+	{"model", "DSH_MODEL", unstable.String,
+		func(s *Settings, v string) error { s.Model = v; return printable(v) },
+		func(s *Settings) string { return s.Model }},
+	{"effort", "DSH_EFFORT", unstable.String,
+		func(s *Settings, v string) error { s.Effort = v; return effort(v) },
+		func(s *Settings) string { return s.Effort }},
+	{"permission", "DSH_PERMISSION", unstable.String,
+		func(s *Settings, v string) error { s.Permission = v; return permission(v) },
+		func(s *Settings) string { return s.Permission }},
+	{"max_steps", "DSH_MAX_STEPS", unstable.Integer,
+		func(s *Settings, v string) error { return number(&s.MaxSteps, v, maxSteps) },
+		func(s *Settings) string { return strconv.Itoa(s.MaxSteps) }},
+	{"max_time", "DSH_MAX_TIME", unstable.String,
+		func(s *Settings, v string) error { return duration(&s.MaxTime, v) },
+		func(s *Settings) string { return s.MaxTime.String() }},
+	{"retry.max_attempts", "", unstable.Integer,
+		func(s *Settings, v string) error { return number(&s.RetryMaxAttempts, v, maxAttempts) },
+		func(s *Settings) string { return strconv.Itoa(s.RetryMaxAttempts) }},
+	{"retry.max_wait", "", unstable.String,
+		func(s *Settings, v string) error { return duration(&s.RetryMaxWait, v) },
+		func(s *Settings) string { return s.RetryMaxWait.String() }},
+}
+
+const (
+	keyAllow = "permissions.allow"
+	keyDeny  = "permissions.deny"
+)
+
+func defaults() Settings {
+	return Settings{
+		Model:            "deepseek-flash",
+		Permission:       "ask",
+		MaxSteps:         200,
+		RetryMaxAttempts: 6,
+		RetryMaxWait:     time.Minute,
+		Providers: map[string]Provider{
+			"deepseek": {BaseURL: "https://api.deepseek.com", KeyEnv: "DEEPSEEK_API_KEY"},
+			"openai":   {BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY"},
+		},
+	}
+}
+
+// set puts one value into the settings. The error is the text of an Error.
+func (s *Settings) set(e entry) error {
+	if i := slices.IndexFunc(keys, func(k key) bool { return k.name == e.key }); i >= 0 {
+		if e.kind != keys[i].kind {
+			return fmt.Errorf("want %s", kindName(keys[i].kind))
+		}
+		return keys[i].set(s, e.text)
+	}
+	if e.key == keyAllow || e.key == keyDeny {
+		if e.kind != unstable.Array {
+			return fmt.Errorf(`want a list such as ["bash(go test:*)"]`)
+		}
+		list := &s.Allow
+		if e.key == keyDeny {
+			list = &s.Deny
+		}
+		*list = append(*list, e.list...)
+		return nil
+	}
+	if name, field, ok := providerKey(e.key); ok {
+		if e.kind != unstable.String {
+			return fmt.Errorf("want %s", kindName(unstable.String))
+		}
+		return s.setProvider(name, field, e.text)
+	}
+	return fmt.Errorf("no such setting%s", suggest(e.key))
+}
+
+func (s *Settings) setProvider(name, field, v string) error {
+	p, known := s.Providers[name]
+	if !known {
+		p.KeyEnv = variable(name, "API_KEY")
+	}
+	switch field {
+	case "base_url":
+		if err := baseURL(v); err != nil {
+			return err
+		}
+		p.BaseURL = strings.TrimRight(v, "/")
+	case "key_env":
+		if v != "" && variable(v, "") != v {
+			return fmt.Errorf("want the name of a variable, such as %s, never a key itself", variable(name, "API_KEY"))
+		}
+		p.KeyEnv = v
+	}
+	s.Providers[name] = p
+	return nil
+}
+
+// providerKey splits provider.NAME.FIELD.
+func providerKey(k string) (name, field string, ok bool) {
+	parts := strings.Split(k, ".")
+	if len(parts) != 3 || parts[0] != "provider" || parts[1] == "" || parts[1] != strings.ToLower(parts[1]) {
+		return "", "", false
+	}
+	return parts[1], parts[2], parts[2] == "base_url" || parts[2] == "key_env"
+}
+
+// variable is the environment variable for a provider: my-host and API_KEY make
+// MY_HOST_API_KEY.
+func variable(name, what string) string {
+	if what != "" {
+		name += "_" + what
+	}
+	return strings.Map(func(c rune) rune {
+		if c < unicode.MaxASCII && (unicode.IsLetter(c) || unicode.IsDigit(c)) {
+			return unicode.ToUpper(c)
+		}
+		return '_'
+	}, name)
+}
+
+func kindName(k unstable.Kind) string {
+	if k == unstable.Integer {
+		return "a whole number, without quotes"
+	}
+	return "a string in quotes"
+}
+
+func printable(v string) error {
+	if v == "" || strings.IndexFunc(v, func(c rune) bool { return !unicode.IsPrint(c) }) >= 0 {
+		return fmt.Errorf("%q is not a name: want printable text", v)
+	}
+	return nil
+}
+
+// effort takes any word: which ones there are is the model's business.
+func effort(v string) error {
+	if len(v) > maxEffort || strings.Trim(v, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return fmt.Errorf("%q is not an effort: use a word such as off, low, high or max", v)
+	}
+	return nil
+}
+
+func permission(v string) error {
+	if !slices.Contains(permissions, v) {
+		return fmt.Errorf("%q is not a preset: use one of %s", v, strings.Join(permissions, ", "))
+	}
+	return nil
+}
+
+func number(to *int, v string, limit int) error {
+	n, err := strconv.ParseInt(v, 0, 32)
+	if err != nil || n < 1 || n > int64(limit) {
+		return fmt.Errorf("%q is out of range: want 1 to %d", v, limit)
+	}
+	*to = int(n)
+	return nil
+}
+
+func duration(to *time.Duration, v string) error {
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 0 {
+		return fmt.Errorf(`%q is not a duration: want one such as "90s" or "30m"`, v)
+	}
+	*to = d
+	return nil
+}
+
+// baseURL refuses what would carry a secret into logs and messages; its errors do
+// not repeat the value for the same reason.
+func baseURL(v string) error {
+	u, err := url.Parse(v)
+	switch {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
+		return fmt.Errorf("want a URL such as https://host/v1")
+	case u.User != nil:
+		return fmt.Errorf("the URL must not hold a user or password: keys come from the environment")
+	case u.RawQuery != "" || u.Fragment != "":
+		return fmt.Errorf("the URL must end with its path, without ? or #")
+	}
+	return nil
+}

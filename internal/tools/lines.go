@@ -1,0 +1,150 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxReadLines = 2000     // lines of one read, also the default
+	maxReadBytes = 50 << 10 // of the lines' text
+	maxLineChars = 2000     // of one line; what is cut is said
+)
+
+var utf8BOM = []byte("\xef\xbb\xbf")
+
+// view is the part of a text file that a read shows. Its memory is bounded by the
+// limits above, whatever the file is like.
+type view struct {
+	first, limit int // the lines asked for, from 1
+
+	text   strings.Builder // numbered lines
+	shown  int             // how many
+	bytes  int             // of the lines' own text
+	capped bool            // maxReadBytes ended it
+	total  int             // lines in the file
+
+	line []byte // of the line that is being read, as much as may be shown
+	open bool   // it has begun
+	cut  bool   // it is longer than line
+}
+
+// scanText feeds a whole file to a view and to a digest of everything it read. It
+// fails on what is not UTF-8 text.
+func scanText(ctx context.Context, p place, f io.Reader, v *view, sum *digest) error {
+	buf := make([]byte, chunkSize)
+	carried, begun := 0, false // carried: bytes of a character that the last chunk cut
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := f.Read(buf[carried:])
+		sum.Write(buf[carried : carried+n])
+		data := buf[:carried+n]
+		if err != nil && err != io.EOF {
+			return fsError("read", p.abs, err)
+		}
+		whole := len(data)
+		if err == nil {
+			whole -= brokenTail(data)
+		}
+		text := data[:whole]
+		if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+			return notText(p)
+		}
+		if !begun && whole > 0 {
+			text, begun = bytes.TrimPrefix(text, utf8BOM), true
+		}
+		v.feed(text)
+		if err == io.EOF {
+			v.end()
+			return nil
+		}
+		carried = copy(buf, data[whole:])
+	}
+}
+
+func notText(p place) error {
+	return fail(FSNotText, "%s is not UTF-8 text, so read, write and edit leave it alone. Use a command to inspect or convert it.", p.abs)
+}
+
+// brokenTail is the length of a character at the end of b that is not complete.
+func brokenTail(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRune(tail) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+func (v *view) feed(text []byte) {
+	for len(text) > 0 {
+		end := bytes.IndexByte(text, '\n')
+		if end < 0 {
+			v.add(text)
+			return
+		}
+		v.add(text[:end])
+		v.endLine()
+		text = text[end+1:]
+	}
+}
+
+func (v *view) add(part []byte) {
+	v.open = true
+	if number := v.total + 1; v.capped || number < v.first || number >= v.first+v.limit {
+		return
+	}
+	const enough = maxLineChars*utf8.UTFMax + 1
+	if room := enough - len(v.line); len(part) > room {
+		part, v.cut = part[:room], true
+	}
+	v.line = append(v.line, part...)
+}
+
+func (v *view) endLine() {
+	v.total++
+	line, cut := string(v.line), v.cut
+	v.line, v.open, v.cut = v.line[:0], false, false
+	if v.capped || v.total < v.first || v.total >= v.first+v.limit {
+		return
+	}
+	if !cut {
+		line = strings.TrimSuffix(line, "\r")
+	}
+	if cut || utf8.RuneCountInString(line) > maxLineChars {
+		line = headChars(line, maxLineChars) + fmt.Sprintf(" [line cut after %d characters]", maxLineChars)
+	}
+	if v.bytes+len(line)+1 > maxReadBytes {
+		v.capped = true
+		return
+	}
+	v.bytes += len(line) + 1
+	v.shown++
+	fmt.Fprintf(&v.text, "%d: %s\n", v.total, line)
+}
+
+func (v *view) end() {
+	if v.open {
+		v.endLine()
+	}
+}
+
+// headChars is the first n characters of s.
+func headChars(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
