@@ -35,7 +35,7 @@ func richLife(t *testing.T) *fixture {
 		say("after the interrupt"),
 		call("careful", `{}`, "probe", `{"n":4}`),
 	}, with(body, careful),
-		preStep(func(_ context.Context, b Batch) ([]*llm.Message, string, error) {
+		beforeStep(func(_ context.Context, b Batch) ([]*llm.Message, string, error) {
 			if slices.ContainsFunc(b.Messages, func(m *llm.Message) bool { return m.PlainText() == "bad" }) {
 				return nil, "no", nil
 			}
@@ -82,7 +82,7 @@ func TestB02CrashAfterEveryLine(t *testing.T) {
 	lines := bytes.SplitAfter(whole.bytes, []byte{'\n'})
 	for n := 2; n < len(lines); n++ { // the header and an event at least
 		t.Run(fmt.Sprint("after line ", n), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				crashedLife(t, logFile{whole.path, slices.Concat(lines[:n]...)})
 			})
 		})
@@ -202,7 +202,7 @@ func checkStandIns(t *testing.T, f *fixture) {
 func TestINB08NoMessageIsLostInAStorm(t *testing.T) {
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				f := newFixture(t, stormPlays(seed), with(&probe{name: "probe", safe: always, run: pause}))
 				var senders sync.WaitGroup
 				for n := range uint64(3) {

@@ -333,7 +333,7 @@ func TestINB02SteerJoinsTheRunningTurn(t *testing.T) {
 
 // A driver that goes on with the queue opens each turn to steering anew.
 func TestINB02SteerJoinsTheSecondTurnOfADriver(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		f := newFixture(t, []play{stubborn(release, text("a")), stubborn(release, text("b")), say("c")})
 		f.send("one")
@@ -351,7 +351,7 @@ func TestINB02SteerJoinsTheSecondTurnOfADriver(t *testing.T) {
 }
 
 func TestINB03SteerWhileTheTurnIsStoppingGetsItsStep(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var f *fixture
 		once := true
 		f = newFixture(t, []play{say("a"), say("b")}, extended(Extensions{TurnStopping: []TurnStopping{
@@ -370,7 +370,7 @@ func TestINB03SteerWhileTheTurnIsStoppingGetsItsStep(t *testing.T) {
 
 // An injection after the last boundary of a turn wakes nobody; a steer does.
 func TestIN31InputAfterTheTurnsDecision(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
 		act := f.busy()
 		f.Agent.close(act)

@@ -197,7 +197,7 @@ func TestRS30ReleaseWhileATurnRuns(t *testing.T) {
 }
 
 func TestRS30ReleaseInTheLatchWindow(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		f, ids := held(t, stubborn(release), say("b"))
 		f.send("three")
