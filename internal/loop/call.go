@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"strings"
 
 	"dsh/internal/llm"
 	"dsh/internal/policy"
@@ -147,13 +148,15 @@ func (t *turn) settle(slot *slot) error {
 	return t.notes(slot)
 }
 
-// afterAbort says who stopped a body that ended after the turn did. What ended
-// before stays what it was, and so does a failure of the body's own.
+// afterAbort says who stopped a body that ended after the turn did, before what the
+// body itself says of it. What ended before stays what it was, and so does a failure
+// of the body's own.
 func (t *turn) afterAbort(slot *slot) {
 	if slot.final || t.check() == nil || slot.result.Code != session.CodeAborted {
 		return
 	}
-	slot.result.Text = "Error: " + t.stopped() + " while this call was running; it may have taken effect in part or in full. Look before relying on it, and do not repeat it unless asked to."
+	slot.result.Text = "Error: " + t.stopped() + " while this call was running: " + strings.TrimPrefix(slot.result.Text, "Error: ") +
+		" Look before relying on it, and do not repeat it unless asked to."
 	slot.result.Blocks, slot.result.IsError, slot.result.Code = nil, true, session.CodeAborted
 }
 
