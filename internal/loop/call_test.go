@@ -159,6 +159,25 @@ func TestB06IDsStayUniqueAfterAResume(t *testing.T) {
 	})
 }
 
+// A provider that begins to count anew in each answer must not make it slower and
+// slower to find a free id. (AllocsPerRun wants no tests beside it.)
+func TestB06FreeIDIsFoundAtOnce(t *testing.T) {
+	d := driverState{calls: map[string]int{}}
+	use := func() {
+		id := d.uniqueCallID("call_0")
+		if d.calls[id] != 0 {
+			t.Fatalf("%s is used", id)
+		}
+		d.calls[id] = 1
+	}
+	for range 2000 {
+		use()
+	}
+	if n := testing.AllocsPerRun(100, use); n > 20 {
+		t.Errorf("%v allocations for one id after 2000", n)
+	}
+}
+
 func TestPIP06BodyThatPanics(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		s := newStage()
