@@ -132,10 +132,10 @@ func (p RetryPolicy) delay(f *llm.Failure, n int, past *retries, random func() f
 	}
 	var delay time.Duration
 	if f.ProviderRetryAfterMs != nil {
-		delay = time.Duration(*f.ProviderRetryAfterMs) * time.Millisecond
-		if delay > p.HeaderCap {
+		if *f.ProviderRetryAfterMs > p.HeaderCap.Milliseconds() {
 			return 0, false
 		}
+		delay = time.Duration(*f.ProviderRetryAfterMs) * time.Millisecond
 		delay += time.Duration(float64(delay) * jitterHeader * random())
 	} else {
 		doubled := float64(p.Base) * math.Pow(2, float64(n-1))
