@@ -50,6 +50,12 @@ func (t *turn) spendStep() error {
 	return t.spendAll(budgetSteps, limit, t.a.d.spent.steps)
 }
 
+// callsSpent says that the next call is one too many.
+func (t *turn) callsSpent() bool {
+	limit := t.a.o.Budgets.Calls
+	return limit != 0 && t.a.d.spent.calls >= limit
+}
+
 // spendCalls ends the turn when the call just taken up is one too many; the call
 // and the rest of its message get results that say so.
 func (t *turn) spendCalls() error {

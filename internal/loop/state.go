@@ -21,9 +21,9 @@ type driverState struct {
 	open    int         // the turn that has no end yet, 0 none
 	frozen  *llm.Header // the last logged header: its prompt and tools stay in force
 	context *session.RequestContext
-	calls   map[string]bool // ids of all calls, so that none is used twice
-	preset  string          // last logged
-	rules   []policy.Rule   // made during the session
+	calls   map[string]int // ids of all calls, so that none is used twice; see uniqueCallID
+	preset  string         // last logged
+	rules   []policy.Rule  // made during the session
 	repeat  repeats
 	retries retries
 	spent   spent
@@ -31,7 +31,7 @@ type driverState struct {
 
 func (d *driverState) init(a *Agent) {
 	d.a = a
-	d.calls = map[string]bool{}
+	d.calls = map[string]int{}
 	reader := a.log.Reader(0)
 	defer reader.Close()
 	for _, ev := range reader.Next() {
@@ -62,7 +62,7 @@ func (d *driverState) apply(ev *session.Event) {
 		d.context = &data
 	case session.AssistantMessage:
 		for _, call := range data.Message.Calls() {
-			d.calls[call.ID] = true
+			d.calls[call.ID] = max(d.calls[call.ID], 1)
 		}
 	case session.PolicyPreset:
 		d.preset = data.Preset
@@ -127,13 +127,16 @@ func (d *driverState) newCallID() string {
 	return d.uniqueCallID(fmt.Sprintf("call_%d", len(d.calls)+1))
 }
 
-// uniqueCallID keeps an id unless the session has used it.
+// uniqueCallID keeps an id unless the session has used it. The number beside a used
+// id is that of the first suffix to try, since all before it are used: a provider
+// that counts from zero in every answer would make each search longer than the last.
 func (d *driverState) uniqueCallID(id string) string {
-	if !d.calls[id] {
+	if d.calls[id] == 0 {
 		return id
 	}
-	for n := 2; ; n++ {
-		if next := fmt.Sprintf("%s-%d", id, n); !d.calls[next] {
+	for n := max(d.calls[id], 2); ; n++ {
+		if next := fmt.Sprintf("%s-%d", id, n); d.calls[next] == 0 {
+			d.calls[id] = n
 			return next
 		}
 	}
