@@ -99,6 +99,9 @@ func (t *tally) finish(err error) result {
 		usd := float64(t.nano) / 1e9
 		r.Cost = &usd
 	}
+	if err != nil && t.end.Kind == "" {
+		r.Status = session.Failed
+	}
 	code, message := t.problem(err)
 	if code != "" {
 		r.Error = &errorJSON{Code: code, Message: message}

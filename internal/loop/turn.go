@@ -46,10 +46,10 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 	t.clock = startClock(a.o.Budgets.Time, func() {
 		t.stop("budget: time " + a.o.Budgets.Time.String())
 	})
-	reason, err := t.run()
+	reason, runErr := t.run()
 	t.clock.stop()
-	if err != nil {
-		reason = t.outcome(err)
+	if runErr != nil {
+		reason = t.outcome(runErr)
 		if e := a.requeue(act, t.claimed); e != nil {
 			a.fail(e)
 		}
@@ -60,6 +60,9 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 		err = a.log.Sync()
 	}
 	if err != nil {
+		if broken := (*session.WriteError)(nil); errors.As(runErr, &broken) {
+			err = broken // the rest follows from it
+		}
 		a.fail(err)
 		return false
 	}
