@@ -16,6 +16,7 @@ import (
 
 	"dsh/internal/audit"
 	"dsh/internal/config"
+	"dsh/internal/early"
 	"dsh/internal/llm"
 	"dsh/internal/llm/openai"
 	"dsh/internal/loop"
@@ -157,7 +158,7 @@ func (d *demo) open(e *engine, url string) error {
 		return err
 	}
 	client, err := openai.New(openai.Options{BaseURL: url, Key: "demo-key", KeyName: "the demo",
-		Profile: openai.ProfileFor("deepseek", ""), UserAgent: "dsh/" + version})
+		Profile: openai.ProfileFor("deepseek", ""), UserAgent: "dsh/" + early.Version})
 	if err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (d *demo) open(e *engine, url string) error {
 	}
 	route := loop.Route{Model: client, Config: llm.Config{Provider: "demo", Model: "scripted"}}
 	rules := policy.Rules{Preset: policy.PresetWorkspace, Workspace: real}
-	return e.start(d.s, settings, route, rules, real)
+	return e.start(d.s, settings, route, rules, real, engineOptions{})
 }
 
 // repair sends the prompt and shows what happens, event by event.

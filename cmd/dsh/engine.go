@@ -13,6 +13,7 @@ import (
 
 	"dsh/internal/config"
 	"dsh/internal/llm"
+	"dsh/internal/llm/llmtest"
 	"dsh/internal/loop"
 	"dsh/internal/policy"
 	"dsh/internal/prompt"
@@ -31,7 +32,9 @@ type engineOptions struct {
 	resume                    string
 	cont                      bool
 
-	flags map[string]bool // those that were given
+	flags    map[string]bool // those that were given
+	asks     bool            // a person can answer approvals
+	onStatus func(running bool)
 }
 
 func (o *engineOptions) addFlags(cmd *cobra.Command) {
@@ -57,10 +60,15 @@ func (o *engineOptions) addFlags(cmd *cobra.Command) {
 
 // engine is one session with everything that runs it.
 type engine struct {
-	agent *loop.Agent
-	log   *session.Log
-	notes []string // for the user, before anything runs
-	stop  []func() error
+	agent  *loop.Agent
+	log    *session.Log
+	cwd    string
+	model  llm.Config
+	preset policy.Preset
+	notes  []string // for the user, before anything runs
+	stop   []func() error
+
+	script *llmtest.Server // plays the model; nil for a real one
 }
 
 // openEngine builds every part once, in the order in which they depend on each
@@ -108,15 +116,16 @@ func (e *engine) open(s streams, o engineOptions) error {
 	if err != nil {
 		return err
 	}
-	return e.start(s, settings, route, rules, cwd)
+	return e.start(s, settings, route, rules, cwd, o)
 }
 
 // start makes the agent of parts that are all there.
-func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rules policy.Rules, cwd string) error {
+func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rules policy.Rules, cwd string, o engineOptions) error {
 	registry, err := tools.New(tools.Read(), tools.Write(), tools.Edit())
 	if err != nil {
 		return err
 	}
+	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset
 	e.agent, err = loop.New(loop.Options{
 		Log:    e.log,
 		Route:  route,
@@ -130,6 +139,9 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		Budgets: loop.Budgets{Steps: settings.MaxSteps, Time: settings.MaxTime},
 		Retry:   loop.RetryPolicy{Attempts: settings.RetryMaxAttempts, HeaderCap: settings.RetryMaxWait},
 		Redact:  keyRedactor(settings),
+
+		Asks:     o.asks,
+		OnStatus: o.onStatus,
 	})
 	return err
 }

@@ -38,6 +38,7 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/llm/llmtest": {ours: []string{"llm"}},
 	"internal/llm":         {},
 	"internal/config":      {theirs: []string{"github.com/pelletier/go-toml/v2"}},
+	"internal/early":       {},
 	"internal/termtext":    {theirs: []string{"github.com/charmbracelet/x/ansi"}},
 }
 

@@ -13,10 +13,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-)
 
-// version is set by the linker for a release.
-var version = "0.1.0"
+	"dsh/internal/early"
+)
 
 func main() {
 	os.Exit(run(os.Args[1:], std()))
@@ -52,20 +51,32 @@ func run(args []string, s streams) int {
 
 // newRoot is the table of contents: every command is made here.
 func newRoot(s streams) *cobra.Command {
+	var o engineOptions
 	root := &cobra.Command{
-		Use:           "dsh",
-		Short:         "A coding agent for the terminal",
+		Use:   "dsh [flags] [\"PROMPT WITH SPACES\" | -- PROMPT...]",
+		Short: "A coding agent for the terminal",
+		Long: `A coding agent for the terminal.
+
+Without a command, dsh is a conversation line by line; a prompt may begin it.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          noCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prompt, err := chatPrompt(cmd, args)
+			if err != nil {
+				return err
+			}
+			return runChat(cmd.Context(), s, o, prompt)
+		},
 	}
+	o.addFlags(root)
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.AddCommand(
 		newRunCommand(s),
+		newResumeCommand(s),
 		newSessionsCommand(s),
 		newLogCommand(s),
 		newVerifyCommand(s),
@@ -75,6 +86,7 @@ func newRoot(s streams) *cobra.Command {
 		newVersionCommand(s),
 	)
 	root.AddCommand(newModelCommand(s))
+	addHidden(root, s)
 	return root
 }
 
@@ -108,7 +120,7 @@ func newVersionCommand(s streams) *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(s.out, "dsh "+version)
+			_, err := fmt.Fprintln(s.out, "dsh "+early.Version)
 			return err
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dsh/internal/config"
+	"dsh/internal/early"
 	"dsh/internal/llm"
 	"dsh/internal/llm/llmtest"
 	"dsh/internal/llm/openai"
@@ -54,7 +55,7 @@ func (e *engine) route(settings *config.Loaded, o engineOptions, resume *session
 		key = "none" // an endpoint that wants no key gets something that is none
 	}
 	client, err := openai.New(openai.Options{BaseURL: provider.BaseURL, Key: key, KeyName: origin.Name,
-		Profile: profileFor(name, provider.BaseURL), UserAgent: "dsh/" + version})
+		Profile: profileFor(name, provider.BaseURL), UserAgent: "dsh/" + early.Version})
 	if err != nil {
 		return loop.Route{}, usage(err)
 	}
@@ -94,11 +95,11 @@ func (e *engine) scriptRoute(file string) (loop.Route, error) {
 	if err != nil {
 		return loop.Route{}, usage(err)
 	}
-	server := llmtest.NewServer(script)
-	e.stop = append(e.stop, server.Close)
+	e.script = llmtest.NewServer(script)
+	e.stop = append(e.stop, e.script.Close)
 	profile, _ := openai.ProfileNamed("deepseek") // the validator's default dialect
-	client, err := openai.New(openai.Options{BaseURL: "http://script.invalid/v1", Key: "script-key",
-		Profile: profile, Transport: server.Pipe(), UserAgent: "dsh/" + version})
+	client, err := openai.New(openai.Options{BaseURL: llmtest.PipeURL, Key: "script-key",
+		Profile: profile, Transport: e.script.Pipe(), UserAgent: "dsh/" + early.Version})
 	if err != nil {
 		return loop.Route{}, err
 	}

@@ -151,6 +151,7 @@ func (s Source) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON keeps the raw form when it holds more than the known fields.
 func (s *Source) UnmarshalJSON(data []byte) error {
+	*s = Source{}
 	if err := json.Unmarshal(data, (*plainSource)(s)); err != nil {
 		return err
 	}

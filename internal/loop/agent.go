@@ -271,14 +271,15 @@ func (a *Agent) Move(id string, to session.Target, at int) (bool, error) {
 	})
 }
 
-// Release lets held messages go, and wakes the agent when there were any.
+// Release lets held messages go, and wakes the agent when there were any. Ids that
+// are not held are passed over.
 func (a *Agent) Release(ids ...string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return ErrClosed
 	}
-	if len(ids) == 0 {
+	if ids = a.held(ids); len(ids) == 0 {
 		return nil
 	}
 	if _, err := a.log.Append(session.Draft{Data: session.InboxHeld{IDs: ids, Held: false}}); err != nil {
@@ -290,6 +291,17 @@ func (a *Agent) Release(ids ...string) error {
 		a.latch = true
 	}
 	return nil
+}
+
+// held are those of ids that wait and are held.
+func (a *Agent) held(ids []string) []string {
+	var list []string
+	for _, it := range a.Queue() {
+		if it.Held && slices.Contains(ids, it.ID) {
+			list = append(list, it.ID)
+		}
+	}
+	return list
 }
 
 // edit writes what plan makes of the inbox of now.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"dsh/internal/policy"
 	"dsh/internal/session"
 )
 
@@ -18,7 +19,7 @@ const (
 // question is an approval that waits for its answer.
 type question struct {
 	request session.ApprovalRequest
-	answer  chan session.Answer // capacity 1
+	answer  chan session.Answer // capacity 1: who answers takes it off the list, so there is one
 }
 
 // ask puts a call before the person and waits; the turn's clock stands still
@@ -38,13 +39,13 @@ func (t *turn) ask(slot *slot, d session.Decision) (allowed bool, err error) {
 			Display: t.a.o.Tools.Present(slot.call.Name, slot.call.Arguments, nil), Decision: d},
 		answer: make(chan session.Answer, 1),
 	}
+	t.a.addQuestion(q) // before it is logged: who reads of it may answer at once
+	defer t.a.removeQuestion(q)
 	err = t.a.append(session.Draft{Data: session.ApprovalAsked{ID: q.request.ID, ToolName: slot.call.Name,
 		CallID: slot.call.ID, Reason: d.Reason}})
 	if err != nil {
 		return false, err
 	}
-	t.a.addQuestion(q)
-	defer t.a.removeQuestion(q)
 	t.clock.stop()
 	defer t.clock.resume()
 	select {
@@ -94,23 +95,24 @@ func (a *Agent) Waiting() []session.ApprovalRequest {
 	return requests
 }
 
-// Decide answers an approval. Only the first answer counts; an unknown or answered
-// id is an error.
+// Decide answers an approval. Only the first answer counts: an id that is unknown, or
+// has its answer, is an error, and so is a rule that cannot be read; after that one
+// the approval still waits.
 func (a *Agent) Decide(id string, answer session.Answer) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, q := range a.waiting {
-		if q.request.ID != id {
-			continue
-		}
-		select {
-		case q.answer <- answer:
-			return nil
-		default:
-			return fmt.Errorf("approval %s already has its answer", id)
+	if answer.Outcome == session.ForSession && answer.Pattern != "" {
+		if _, err := policy.ParseRule(answer.Pattern, session.Allow, "session"); err != nil {
+			return err
 		}
 	}
-	return fmt.Errorf("no approval %s is waiting", id)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	i := slices.IndexFunc(a.waiting, func(q *question) bool { return q.request.ID == id })
+	if i < 0 {
+		return fmt.Errorf("no approval %s is waiting: it has its answer, or its turn has ended", id)
+	}
+	a.waiting[i].answer <- answer
+	a.waiting = slices.Delete(a.waiting, i, i+1)
+	return nil
 }
 
 func (a *Agent) addQuestion(q *question) {

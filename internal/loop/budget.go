@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"time"
 
 	"dsh/internal/llm"
 	"dsh/internal/prompt"
@@ -68,6 +69,18 @@ func (t *turn) spendAll(kind string, limit, used int) error {
 	}
 	return errStopped
 }
+
+// spendTime records that the clock ended the turn: its timer does not write.
+func (t *turn) spendTime() error {
+	limit := t.a.o.Budgets.Time
+	if limit == 0 || causeOf(t.ctx).Reason != timeSpent(limit) {
+		return nil
+	}
+	ms := limit.Milliseconds()
+	return t.a.append(session.Draft{Data: session.TurnBudget{Turn: t.n, Kind: budgetTime, Limit: ms, Used: ms, Ended: true}})
+}
+
+func timeSpent(limit time.Duration) string { return "budget: " + budgetTime + " " + limit.String() }
 
 // budgetNotes tells the model, once a turn and budget, that little is left.
 func (t *turn) budgetNotes() []*llm.Message {

@@ -56,8 +56,9 @@ func TestFullDiskAfterTheClaim(t *testing.T) {
 	})
 }
 
-// The calls that a full disk cut off are paired when the session goes on.
-func TestFullDiskDuringATool(t *testing.T) {
+// A step that cannot be closed leaves neither end in the log, and the agent idle. The
+// calls that were cut off are paired when the session goes on.
+func TestEX20FullDiskInsideAStep(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var f *fixture
 		var room func()
@@ -69,7 +70,9 @@ func TestFullDiskDuringATool(t *testing.T) {
 		}}
 		f = newFixture(t, []play{call("probe", `{"n":1}`, "probe", `{"n":2}`), say("b")}, with(p))
 		f.prompt("one")
+		expect(t, "running", f.Running(), false)
 		room()
+		expect(t, "the log", f.story(), "queue:one turn1 claim step1 user:one answer: call:c1")
 		f.prompt("two")
 		results := of[session.ToolResult](f)
 		expect(t, "results", len(results), 2)

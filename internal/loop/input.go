@@ -5,29 +5,51 @@ import (
 	"dsh/internal/session"
 )
 
-// input claims what waits for the boundary and asks the extensions what enters the
-// step. What arrives from here on belongs to the next boundary. owes says that a
-// step follows in any case. The batch stays claimed until it has entered, or until
-// the extensions rejected or emptied it.
-func (t *turn) input(target session.Target, owes bool) (enter []*llm.Message, rejected string, err error) {
+// input claims what waits for the boundary, asks the extensions what enters, and
+// opens the step with it. What arrives from here on belongs to the next boundary.
+// owes says that a step follows in any case; without anything to say none is opened.
+// A claimed batch that does not enter goes back to the head of its queue, unless an
+// extension rejected it or the user's cancel dropped it.
+func (t *turn) input(target session.Target, owes bool) (opened bool, rejected string, err error) {
 	if err := t.check(); err != nil {
-		return nil, "", err
+		return false, "", err
 	}
-	if t.claimed, err = t.a.claim(target); err != nil {
-		return nil, "", err
+	batch, err := t.a.claim(target)
+	if err != nil {
+		return false, "", err
 	}
-	enter, rejected, err = t.preStep(pointers(t.claimed), owes)
+	enter, rejected, err := t.preStep(pointers(batch), owes)
 	if err == nil {
-		err = t.check()
+		err = t.check() // the end of the turn also wins over what an extension made of it
+	}
+	opened = err == nil && rejected == "" && (owes || len(enter) > 0)
+	if opened {
+		err = t.openStep(enter)
 	}
 	if err != nil {
-		return nil, "", err
+		if e := t.a.requeue(t.act, batch); e != nil {
+			t.a.fail(e)
+		}
+		return false, "", err
 	}
-	if rejected != "" || len(enter) == 0 && !owes {
-		t.claimed = nil
-		return nil, rejected, nil
+	return opened, rejected, nil
+}
+
+// openStep is the last place where a batch can be refused; from here on it is part
+// of the conversation.
+func (t *turn) openStep(enter []*llm.Message) error {
+	if err := t.spendStep(); err != nil {
+		return err
 	}
-	return enter, "", t.spendStep()
+	drafts := []session.Draft{{Data: session.StepStart{Turn: t.n, Step: t.step + 1}}}
+	for _, m := range enter {
+		drafts = append(drafts, session.Visible(session.UserMessage{Message: *m}))
+	}
+	if err := t.a.append(drafts...); err != nil {
+		return err
+	}
+	t.step++
+	return nil
 }
 
 func (t *turn) preStep(batch []*llm.Message, owes bool) (enter []*llm.Message, rejected string, err error) {

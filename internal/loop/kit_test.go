@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -152,23 +151,12 @@ func (f *fixture) pluck() (putBack func()) {
 	return func() { must(f.t, os.Rename(away, f.log.Path())) }
 }
 
-// crash is the session as a process that dies now leaves it, opened again. What the
+// died is the session as a process that dies now leaves it, opened again. What the
 // fixture does from here on is another world.
-func (f *fixture) crash(plays []play, opts ...option) *fixture {
+func (f *fixture) died(plays []play, opts ...option) *fixture {
 	f.t.Helper()
-	root := filepath.Join(f.t.TempDir(), "sessions")
-	from := filepath.Dir(f.log.Path())
-	rel, err := filepath.Rel(f.root, from)
-	must(f.t, err)
-	to := filepath.Join(root, rel)
-	must(f.t, os.MkdirAll(to, 0o700))
-	raw, err := os.ReadFile(f.log.Path())
-	must(f.t, err)
-	path := filepath.Join(to, filepath.Base(f.log.Path()))
-	must(f.t, os.WriteFile(path, raw, 0o600))
-	log, _, err := session.Open(root, path)
-	must(f.t, err)
-	return attach(f.t, root, log, plays, opts...)
+	next, _ := f.crash(plays, opts...)
+	return next
 }
 
 // texts are the plain texts of what the model reads, tool results included.
@@ -247,3 +235,11 @@ func (s *statuses) option(o *Options) {
 }
 
 func (s *statuses) String() string { return fmt.Sprint(s.heard) }
+
+// raw is the log's file.
+func (f *fixture) raw() string {
+	f.t.Helper()
+	raw, err := os.ReadFile(f.log.Path())
+	must(f.t, err)
+	return string(raw)
+}

@@ -19,9 +19,8 @@ type turn struct {
 	step  int // the last step that was opened, 0 none
 	clock *clock
 
-	route     Route         // of the last request
-	claimed   []llm.Message // out of the inbox and not yet in a step
-	maxTokens bool          // some step hit the output limit: sticky for the outcome
+	route     Route // of the last request
+	maxTokens bool  // some step hit the output limit: sticky for the outcome
 }
 
 // errStopped means that the turn's context ended; the cause says why.
@@ -43,14 +42,12 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 	if err := a.logPreset(); err != nil {
 		a.fail(err)
 	}
-	t.clock = startClock(a.o.Budgets.Time, func() {
-		t.stop("budget: time " + a.o.Budgets.Time.String())
-	})
+	t.clock = startClock(a.o.Budgets.Time, func() { t.stop(timeSpent(a.o.Budgets.Time)) })
 	reason, runErr := t.run()
 	t.clock.stop()
 	if runErr != nil {
 		reason = t.outcome(runErr)
-		if e := a.requeue(act, t.claimed); e != nil {
+		if e := t.spendTime(); e != nil {
 			a.fail(e)
 		}
 	}
@@ -102,15 +99,15 @@ func (a *Agent) closeBroken() error {
 func (t *turn) run() (session.EndReason, error) {
 	target, owes := session.NextTurn, false
 	for {
-		batch, rejected, err := t.input(target, owes)
+		opened, rejected, err := t.input(target, owes)
 		if err != nil {
 			return session.EndReason{}, err
 		}
 		if rejected != "" {
 			return session.EndReason{Kind: session.Blocked}, nil
 		}
-		if owes || len(batch) > 0 { // an emptied prompt costs no request
-			if owes, err = t.runStep(batch); err != nil {
+		if opened { // an emptied prompt costs no request
+			if owes, err = t.runStep(); err != nil {
 				return session.EndReason{}, err
 			}
 		}
@@ -166,22 +163,9 @@ func (t *turn) reason() session.EndReason {
 	return session.EndReason{Kind: session.Completed}
 }
 
-// runStep opens a step, enters its input, runs it and closes it, also when it
-// fails: every call of it has its result before step/end.
-func (t *turn) runStep(batch []*llm.Message) (owes bool, err error) {
-	if err := t.check(); err != nil {
-		return false, err
-	}
-	t.step++
-	drafts := []session.Draft{{Data: session.StepStart{Turn: t.n, Step: t.step}}}
-	for _, m := range batch {
-		drafts = append(drafts, session.Visible(session.UserMessage{Message: *m}))
-	}
-	if err := t.a.append(drafts...); err != nil {
-		t.step--
-		return false, err
-	}
-	t.claimed = nil
+// runStep runs the open step and closes it, also when it fails: every call of it has
+// its result before step/end.
+func (t *turn) runStep() (owes bool, err error) {
 	owes, err = t.requests()
 	if pairErr := t.pairRest(err); err == nil {
 		err = pairErr

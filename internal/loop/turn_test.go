@@ -123,8 +123,9 @@ func TestLO12SteerOpensATurnWhenIdle(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var f *fixture
 		f = newFixture(t, []play{then(func() { f.steer("second") }, say("one")), say("two")})
-		f.steer("first")
-		expect(t, "on disk when the send returns", f.queued(), "[first]")
+		item, err := f.Steer("first")
+		must(t, err)
+		has(t, "the file when the send returns", f.raw(), item.ID)
 		f.idle()
 		expect(t, "the log", f.story(), "queue:first turn1 claim step1 user:first queue:second answer:one stepend claim step2 user:second answer:two stepend end:completed")
 	})

@@ -27,6 +27,13 @@ var kept = map[Type]bool{
 	"tool-workflow/agent-end": true, "web/deepseek-search-llm-request": true,
 }
 
+// readable reports whether an event of a type can be read without the ignorable
+// mark.
+func readable(t Type) bool {
+	_, known := payloads[t]
+	return known || kept[t]
+}
+
 // UnknownEventError says that a log holds an event that must be understood and is
 // not: leaving it out would change the history.
 type UnknownEventError struct{ Type string }
@@ -231,10 +238,10 @@ func decodeSurfaceOp(raw []byte) (*SurfaceOp, error) {
 }
 
 func decodePayload(t Type, data []byte, ignorable bool) (Payload, error) {
-	decode, known := payloads[t]
-	if !known && !ignorable && !kept[t] {
+	if !ignorable && !readable(t) {
 		return nil, &UnknownEventError{Type: string(t)}
 	}
+	decode, known := payloads[t]
 	r := reader{b: data}
 	if !known {
 		p := Raw{T: t, Data: r.raw()}

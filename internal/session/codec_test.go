@@ -76,6 +76,30 @@ func TestSEUnknownEventsNeedTheirMark(t *testing.T) {
 	}
 }
 
+func TestSEOurOwnEventsCanBeReadBack(t *testing.T) {
+	t.Parallel()
+	s := newScript(t).log(PolicyPreset{"ask"}, Raw{T: "verify/run", Data: json.RawMessage(`{"ok":true}`)}, Raw{T: "plan/mode", Data: json.RawMessage(`{"active":true}`)})
+	for i, want := range []bool{true, true, false} { // the original knows the last
+		if s.evs[i].Ignorable != want {
+			t.Errorf("%s: ignorable is %v", s.evs[i].Type, s.evs[i].Ignorable)
+		}
+	}
+	text, err := appendBatch(nil, s.evs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := decodeAll(t, text); !reflect.DeepEqual(got, s.evs) {
+		t.Errorf("came back as %+v", got)
+	}
+	for _, ev := range s.evs[:2] {
+		ev.Ignorable, ev.Seq = false, 3
+		if err := s.f.check(&ev); err == nil {
+			t.Errorf("%s without its mark was accepted", ev.Type)
+		}
+	}
+	s.refuse("must not be raw", Draft{Data: Raw{T: TypeTurnStart, Data: json.RawMessage(`{"turn":1}`)}})
+}
+
 func TestSE32RetiredFormsAreRefused(t *testing.T) {
 	t.Parallel()
 	if _, err := decodeLine([]byte(`{"type":"request/header-delta","seq":0,"time":1,"data":{}}`), 0, 0); err == nil {
@@ -147,7 +171,7 @@ func TestSE30EveryTurnEndRoundTrips(t *testing.T) {
 func TestJL11PackedRowsAreIdentical(t *testing.T) {
 	t.Parallel()
 	packed := map[Type]int{}
-	for seed := range uint64(80) {
+	for seed := range uint64(40) {
 		s := randomLog(t, seed, 200)
 		r := rand.New(rand.NewPCG(seed, 2))
 		var text []byte
@@ -345,6 +369,27 @@ func TestSESchemaBytesSurvive(t *testing.T) {
 	got := decodeAll(t, line)[0].Data.(RequestHeader)
 	if !got.Header.Equal(h.Header) || string(got.Header.Tools[0].Parameters) != schema {
 		t.Errorf("the schema came back as %s", got.Header.Tools[0].Parameters)
+	}
+}
+
+func TestSEStringsReadAsEncodingJSONReadsThem(t *testing.T) {
+	t.Parallel()
+	pieces := []string{"a", "é", "🙂", `\n`, `\"`, `\\`, `\/`, `\b\f\r\t`, `\u0041`, `\u00e9`, `\ud83d\ude42`, `\ud83d`, `\ude42`, `\uD83Dx`, "\xff", "\xc3", `\u12`, `\x`, `\`, "\x01", `\ufffd`, "{[", `\ud83d\u0041`}
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 20_000 {
+		text := `"`
+		for range r.IntN(6) {
+			text += pieces[r.IntN(len(pieces))]
+		}
+		text += `"`
+		var want string
+		wantErr := json.Unmarshal([]byte(text), &want)
+		reader := reader{b: []byte(text)}
+		got := reader.string()
+		err := reader.end()
+		if (err == nil) != (wantErr == nil) || err == nil && got != want {
+			t.Fatalf("%s is read as %q, %v; want %q, %v", text, got, err, want, wantErr)
+		}
 	}
 }
 

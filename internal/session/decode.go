@@ -30,26 +30,18 @@ func (r *reader) word() string {
 	return string(s)
 }
 
-// messageField reads one key of a message; false if it is not one of a message's.
-func (r *reader) messageField(m *llm.Message, key []byte) bool {
-	switch string(key) {
-	case "role":
-		m.Role = llm.Role(r.word())
-	case "content":
-		m.Content = r.blocks()
-	case "source":
-		r.source(&m.Source)
-	case "id":
-		m.ID = r.string()
-	default:
-		return false
-	}
-	return true
-}
-
 func (r *reader) message(m *llm.Message) {
 	r.object(func(key []byte) {
-		if !r.messageField(m, key) {
+		switch string(key) {
+		case "role":
+			m.Role = llm.Role(r.word())
+		case "content":
+			m.Content = r.blocks()
+		case "source":
+			r.source(&m.Source)
+		case "id":
+			m.ID = r.string()
+		default:
 			r.skip()
 		}
 	})

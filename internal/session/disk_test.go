@@ -104,7 +104,7 @@ func stream(t testing.TB, l *Log, turn, n int) (seqs []int) {
 	return seqs
 }
 
-func answer(turn int, sources []int) Draft {
+func answered(turn int, sources []int) Draft {
 	return Visible(AssistantMessage{Turn: turn, Step: 1, Message: llm.Message{Role: llm.Assistant, ID: fmt.Sprintf("answer-%d", turn),
 		Source: llm.Source{Kind: llm.FromModel}, Content: []llm.Block{llm.TextBlock(fmt.Sprintf("answer %d", turn))}}}, sources...)
 }
@@ -113,7 +113,7 @@ func answer(turn int, sources []int) Draft {
 func wholeTurn(t testing.TB, l *Log, chunks int) {
 	t.Helper()
 	turn := startTurn(t, l)
-	mustAppend(t, l, answer(turn, stream(t, l, turn, chunks)))
+	mustAppend(t, l, answered(turn, stream(t, l, turn, chunks)))
 	mustAppend(t, l, Draft{Data: StepEnd{turn, 1}}, Draft{Data: TurnEnd{turn, EndReason{Kind: Completed}}})
 }
 

@@ -35,7 +35,7 @@ func (d Draft) event(seq int, time int64) Event {
 	}
 	if d.Data != nil {
 		ev.Type = d.Data.Type()
-		ev.Ignorable = ours[ev.Type]
+		ev.Ignorable = ours[ev.Type] || !readable(ev.Type)
 	}
 	return ev
 }

@@ -186,7 +186,7 @@ func TestWB06ChunksThatCouldNotBeWrittenAreTriedAgain(t *testing.T) {
 		}
 		seqs = append(seqs, stream(t, l, turn, 2)...)
 		free()
-		mustAppend(t, l, answer(turn, seqs))
+		mustAppend(t, l, answered(turn, seqs))
 		if l.Err() != nil {
 			t.Errorf("still %v", l.Err())
 		}
@@ -214,7 +214,7 @@ func TestWB07AFlushFailsToItsCallerAndKeepsWhatWaits(t *testing.T) {
 	if err := l.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	mustAppend(t, l, answer(turn, seqs))
+	mustAppend(t, l, answered(turn, seqs))
 	valid(t, l.path)
 }
 
@@ -231,7 +231,7 @@ func TestWB08AHugeFailedBatchIsKeptWhole(t *testing.T) {
 	if err := l.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	mustAppend(t, l, answer(turn, seqs))
+	mustAppend(t, l, answered(turn, seqs))
 	if got := len(valid(t, l.path)); got != l.NextSeq() {
 		t.Errorf("%d events, want %d", got, l.NextSeq())
 	}

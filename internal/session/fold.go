@@ -30,6 +30,9 @@ func (c *core) require(ev *Event) error {
 	if ev.Data == nil || ev.Data.Type() != ev.Type {
 		return fmt.Errorf("type %q does not fit its data", ev.Type)
 	}
+	if _, raw := ev.Data.(Raw); raw && payloads[ev.Type] != nil {
+		return errors.New("its data must not be raw: the type has its own")
+	}
 	if ev.Seq != c.next && !(c.holes && ev.Seq > c.next) {
 		return fmt.Errorf("event %d is next, not %d", c.next, ev.Seq)
 	}
@@ -50,7 +53,7 @@ func (c *core) check(ev *Event) error {
 	if err := c.require(ev); err != nil {
 		return err
 	}
-	if ours[ev.Type] && !ev.Ignorable {
+	if (ours[ev.Type] || !readable(ev.Type)) && !ev.Ignorable {
 		return errors.New("the type must be marked ignorable: other readers do not know it")
 	}
 	return c.order.check(ev)

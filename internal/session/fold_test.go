@@ -129,7 +129,7 @@ func resultMsg(call, text string) llm.Message {
 
 func user(text string) Draft { return Visible(UserMessage{userMsg(text)}) }
 
-func answer(turn, step int, m llm.Message, sources ...int) Draft {
+func reply(turn, step int, m llm.Message, sources ...int) Draft {
 	return Visible(AssistantMessage{Turn: turn, Step: step, Message: m}, sources...)
 }
 
@@ -149,7 +149,9 @@ func header(provider, model string) RequestHeader {
 	return RequestHeader{Header: llm.Header{Config: llm.Config{Provider: provider, Model: model}}, Reason: "initial"}
 }
 
-func allow(id string) PolicyDecision { return PolicyDecision{CallID: id, Decision: Allow, Effect: EffectRead} }
+func allow(id string) PolicyDecision {
+	return PolicyDecision{CallID: id, Decision: Allow, Effect: EffectRead}
+}
 
 func queue(t Target, texts ...string) InboxSpliced {
 	p := InboxSpliced{Target: t}
@@ -190,7 +192,7 @@ func (s *script) replay() *fold {
 func TestSE(t *testing.T) {
 	t.Parallel()
 	t.Run("SE02 messages derive in order", func(t *testing.T) {
-		s := newScript(t).begin(1, "hi").add(answer(1, 1, answerMsg("look", "c1", "c2")))
+		s := newScript(t).begin(1, "hi").add(reply(1, 1, answerMsg("look", "c1", "c2")))
 		s.log(call(1, 1, "c1"), call(1, 1, "c2"))
 		s.add(result(1, 1, "c1", "one", 4), result(1, 1, "c2", "two", 5))
 		s.wantTexts("hi", "look", "c1=one", "c2=two")
@@ -230,7 +232,7 @@ func TestSE(t *testing.T) {
 				t.Errorf("%s: a log that holds it was loaded", what)
 			}
 		}
-		s := newScript(t).begin(1, "hi").add(answer(1, 1, answerMsg("", "c1"))).log(call(1, 1, "c1"))
+		s := newScript(t).begin(1, "hi").add(reply(1, 1, answerMsg("", "c1"))).log(call(1, 1, "c1"))
 		odd := resultMsg("c1", "x")
 		odd.Source.CallID = "other"
 		s.refuse("does not name its call", Visible(ToolResult{Turn: 1, Step: 1, Message: odd}, 4))
@@ -262,7 +264,7 @@ func TestSE(t *testing.T) {
 	})
 	t.Run("SE13 later changes by the caller are not seen", func(t *testing.T) {
 		s := newScript(t).begin(1, "hi").log(textDelta(1, 1, "x"))
-		d := answer(1, 1, answerMsg("x"), 3)
+		d := reply(1, 1, answerMsg("x"), 3)
 		s.add(d)
 		d.Sources[0], d.Surface.Replace = 99, true
 		got := s.evs[len(s.evs)-1]
@@ -345,14 +347,14 @@ func TestRQ15ContextLastOneHolds(t *testing.T) {
 func TestIV(t *testing.T) {
 	t.Parallel()
 	t.Run("IV02 a veto later in a batch advances nothing", func(t *testing.T) {
-		s := newScript(t).begin(1, "hi").add(answer(1, 1, answerMsg("", "c1", "c2"))).log(call(1, 1, "c1"))
+		s := newScript(t).begin(1, "hi").add(reply(1, 1, answerMsg("", "c1", "c2"))).log(call(1, 1, "c1"))
 		s.refuse("no call in this step", result(1, 1, "c1", "x", 4), result(1, 1, "c9", "y", 4))
 		s.refuse("is in the inbox already", Draft{Data: queue(NextTurn, "a")}, Draft{Data: queue(NextStep, "a")})
 		s.add(result(1, 1, "c1", "x", 4))
 	})
 	t.Run("IV03 replay rebuilds the state, sessions are independent", func(t *testing.T) {
 		a, b := newScript(t).begin(1, "hi"), newScript(t)
-		a.log(queue(NextTurn, "later")).add(answer(1, 1, answerMsg("", "c1"))).log(allow("c1"), call(1, 1, "c1"))
+		a.log(queue(NextTurn, "later")).add(reply(1, 1, answerMsg("", "c1"))).log(allow("c1"), call(1, 1, "c1"))
 		again := *a
 		again.f = a.replay()
 		if again.sight() != a.sight() {

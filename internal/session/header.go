@@ -112,7 +112,7 @@ func decodeHeaderKeys(line []byte, keys map[string]json.RawMessage) (Header, err
 			return Header{}, fmt.Errorf("%s is negative", key)
 		}
 	}
-	if _, has := keys["createdAt"]; !has {
+	if at := string(keys["createdAt"]); at == "" || at == "null" {
 		return Header{}, errors.New("createdAt is missing")
 	}
 	var j headerJSON

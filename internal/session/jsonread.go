@@ -49,7 +49,7 @@ func (r *reader) take(c byte) bool {
 }
 
 // object calls field for each key; field must read the value. The key's bytes are
-// replaced until it does.
+// valid until it does.
 func (r *reader) object(field func(key []byte)) {
 	if !r.take('{') {
 		r.fail("expected an object")
@@ -109,7 +109,7 @@ func (r *reader) text() []byte {
 		switch c := r.b[i]; {
 		case c == '"':
 			r.i = i + 1
-			return toValid(r.b[start:i], high)
+			return validUTF8(r.b[start:i], high)
 		case c == '\\':
 			return r.escaped(start, i, high)
 		case c < ' ':
@@ -136,7 +136,7 @@ func (r *reader) escaped(start, i int, high byte) []byte {
 		case c == '"':
 			r.i++
 			r.scratch = out
-			return toValid(out, high)
+			return validUTF8(out, high)
 		case c == '\\':
 			out = r.escape(out)
 			if r.err != nil {
@@ -207,11 +207,11 @@ func (r *reader) unit(i int) rune {
 	return n
 }
 
-func toValid(s []byte, high byte) []byte {
+func validUTF8(s []byte, high byte) []byte {
 	if high < utf8.RuneSelf || utf8.Valid(s) {
 		return s
 	}
-	return bytes.ToValidUTF8(s, []byte("\ufffd"))
+	return []byte(string([]rune(string(s)))) // U+FFFD for each bad byte, as encoding/json
 }
 
 // integer reads an integer in the range that JSON keeps exact.

@@ -190,7 +190,7 @@ func TestPS21ANewerVersionIsSaidBeforeAnythingElse(t *testing.T) {
 	}
 }
 
-func TestJL04BadHeadersAreDamage(t *testing.T) {
+func TestJL04AFileWithABadHeaderIsDamage(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
 		"missing":       `{"type":"session/title","seq":0,"time":1,"data":{"title":"x"}}`,
@@ -306,7 +306,7 @@ func TestChunksAreNeededAgainWhenTheirMessageIsCut(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)
 	turn := startTurn(t, l)
-	mustAppend(t, l, answer(turn, stream(t, l, turn, 6)), Draft{Data: StepEnd{turn, 1}})
+	mustAppend(t, l, answered(turn, stream(t, l, turn, 6)), Draft{Data: StepEnd{turn, 1}})
 	mustClose(t, l)
 	lines := linesOf(t, l.path)
 	n := len(lines)

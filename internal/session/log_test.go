@@ -85,7 +85,7 @@ func TestAChunkThatCannotBeWrittenIsRefusedAtOnce(t *testing.T) {
 	if _, err := l.Append(delta2(turn, "\xff")); err == nil {
 		t.Fatal("accepted")
 	}
-	mustAppend(t, l, answer(turn, stream(t, l, turn, 1)))
+	mustAppend(t, l, answered(turn, stream(t, l, turn, 1)))
 	valid(t, l.path)
 }
 
@@ -264,7 +264,7 @@ func TestPS01AStoredLogLoadsAsItWasAppended(t *testing.T) {
 	turn := startTurn(t, l)
 	seqs := stream(t, l, turn, 7)
 	appended := r.Next()
-	mustAppend(t, l, answer(turn, seqs))
+	mustAppend(t, l, answered(turn, seqs))
 	appended = append(appended, r.Next()...)
 	mustClose(t, l)
 	s, err := Read(l.Path())
@@ -404,7 +404,7 @@ func TestAnAnswerSupersedesTheChunksOfFailedRequestsToo(t *testing.T) {
 	mustAppend(t, l, Draft{Data: AssistantChunk{turn, 1, llm.Chunk{Type: llm.FinishChunk,
 		Reason: &llm.Finish{Kind: llm.Failed, Failure: &llm.Failure{Message: "cut", Code: llm.CodeStreamClosed}}}}})
 	mustAppend(t, l, Draft{Data: RequestSent{turn, 1, 2, llm.Sent{Repairs: []string{}}}})
-	mustAppend(t, l, answer(turn, stream(t, l, turn, 2)))
+	mustAppend(t, l, answered(turn, stream(t, l, turn, 2)))
 	for _, ev := range l.events {
 		if ev.Type == TypeAssistantChunk {
 			t.Fatal("chunks of the failed request are still held")

@@ -7,8 +7,8 @@ type OpenStep struct {
 	Turn, Step int
 	Calls      []OpenCall // of its assistant message, in the model's order
 
-	// Decided: the log has policy decisions, so a call without an allow did not run.
-	// Without any, only a call without a ToolCall surely did not.
+	// Decided: policy judges the calls of this log, so one without an allow did not run.
+	// Otherwise only a call without a ToolCall surely did not.
 	Decided bool
 }
 

@@ -17,7 +17,7 @@ type order struct {
 	turnOpen, stepOpen bool
 
 	open     OpenStep
-	answered bool  // the open step has its assistant message
+	answered bool  // the open step has its assistant message, and that says something
 	attempt  int   // of the last RequestSent of the open step
 	chunks   []int // seqs of the running attempt's chunks
 
@@ -238,7 +238,7 @@ func (o *order) apply(ev *Event) {
 	case StepStart:
 		o.step, o.stepOpen = p.Step, true
 		o.endStep()
-		o.open.Turn, o.open.Step = p.Turn, p.Step
+		o.open.Turn, o.open.Step = o.turn, o.step
 	case StepEnd:
 		o.stepOpen = false
 		o.endStep()
@@ -263,6 +263,8 @@ func (o *order) apply(ev *Event) {
 		o.provider = p.Header.Config.Provider
 	case RequestSent:
 		o.attempt, o.chunks = p.Attempt, nil
+	case EndSeed:
+		o.approvals = nil // asked in a dead life
 	default:
 		o.applyPolicy(ev.Data)
 	}
@@ -270,6 +272,8 @@ func (o *order) apply(ev *Event) {
 
 func (o *order) applyPolicy(data Payload) {
 	switch p := data.(type) {
+	case PolicyPreset:
+		o.open.Decided = true // dsh writes this log: it judges every call before it runs
 	case Retry:
 		o.retries = append(slices.DeleteFunc(slices.Clone(o.retries), func(r Retry) bool { return r.RetryID == p.RetryID }), p)
 		o.starting, o.chunks = &p, nil
@@ -300,11 +304,15 @@ func (o *order) applyPolicy(data Payload) {
 // allowedOnce is the outcome of an approval that lets a call run.
 const allowedOnce = "allowed-once"
 
-// answer takes over the calls of the step's assistant message.
+// answer takes over the calls of the step's assistant message. An empty one only
+// anchors the usage: the request is owed again. Ids that are there twice, in logs of
+// other writers, cannot be told apart and count once.
 func (o *order) answer(m *llm.Message) {
-	o.answered, o.chunks = true, nil
+	o.answered, o.chunks = len(m.Content) > 0, nil
 	for _, b := range m.Calls() {
-		o.open.Calls = append(o.open.Calls, OpenCall{ID: b.ID, Name: b.Name, Arguments: b.Arguments, CallSeq: -1})
+		if o.open.call(b.ID) == nil {
+			o.open.Calls = append(o.open.Calls, OpenCall{ID: b.ID, Name: b.Name, Arguments: b.Arguments, CallSeq: -1})
+		}
 	}
 }
 

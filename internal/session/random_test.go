@@ -125,8 +125,9 @@ func (d *dice) oneStep(stop int) bool {
 
 // stream is a run of chunks of changing kinds.
 func (d *dice) stream() {
-	for range d.r.IntN(4) {
-		kind := d.r.IntN(4)
+	cached := 4
+	for range d.r.IntN(5) {
+		kind := d.r.IntN(6)
 		c := llm.Chunk{Index: d.r.IntN(2)}
 		named := d.r.IntN(2) == 0
 		for range d.r.IntN(6) {
@@ -141,6 +142,10 @@ func (d *dice) stream() {
 				if c.Name = ""; c.HasName {
 					c.Name = "read"
 				}
+			case 4:
+				c = llm.Chunk{Type: llm.BlockStart, Index: c.Index, BlockType: llm.Reasoning}
+			case 5:
+				c = llm.Chunk{Type: llm.UsageChunk, Usage: &llm.Usage{InputTokens: 1, CacheReadTokens: &cached}}
 			case 3:
 				c = llm.Chunk{Type: llm.BlockEnd, Index: c.Index, Block: &llm.Block{Type: llm.Text, Text: d.text()}}
 			}
@@ -328,7 +333,7 @@ func otherPlace(ev *Event) bool {
 func TestRandomMutationsFailCheck(t *testing.T) {
 	t.Parallel()
 	tried := map[string]int{}
-	for seed := range uint64(40) {
+	for seed := range uint64(12) {
 		s := randomLog(t, seed, 120)
 		for name, mutate := range mutations {
 			for i := range s.evs {

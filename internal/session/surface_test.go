@@ -61,7 +61,7 @@ func TestSU(t *testing.T) {
 		d := user("x")
 		d.Sources = []int{}
 		s.refuse("only an assistant message", d)
-		s.add(answer(1, 1, answerMsg("x")))
+		s.add(reply(1, 1, answerMsg("x")))
 		if got := s.evs[6].Sources; got == nil || len(got) != 0 {
 			t.Errorf("the empty stream is cited as %v", got)
 		}
@@ -92,7 +92,7 @@ func TestSU(t *testing.T) {
 		}
 	})
 	t.Run("SU11 an empty assistant message is not seen", func(t *testing.T) {
-		s := four(t).add(answer(1, 1, answerMsg("")))
+		s := four(t).add(reply(1, 1, answerMsg("")))
 		s.wantTexts("a", "b", "c", "d")
 		s.log(StepEnd{1, 1})
 		s.add(replace("cx", 4, 6, 4, 5, 6)).wantTexts("a", "b", "cx")
@@ -124,7 +124,7 @@ func TestSU(t *testing.T) {
 
 func TestSUResultsAreReplacedOneByOne(t *testing.T) {
 	t.Parallel()
-	s := newScript(t).begin(1, "hi").add(answer(1, 1, answerMsg("", "c1", "c2"))).log(call(1, 1, "c1"), call(1, 1, "c2"))
+	s := newScript(t).begin(1, "hi").add(reply(1, 1, answerMsg("", "c1", "c2"))).log(call(1, 1, "c1"), call(1, 1, "c2"))
 	s.add(result(1, 1, "c1", "long one", 4), result(1, 1, "c2", "long two", 5))
 	shorten := func(change func(*ToolResult)) Draft {
 		r := ToolResult{Turn: 1, Step: 1, Message: resultMsg("c1", "short")}

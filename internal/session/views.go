@@ -56,13 +56,6 @@ func (l *Log) Seen(path string) (v FileVersion, ok bool) {
 	return v, ok
 }
 
-// Consumed says what became of the last input.
-func (l *Log) Consumed() Consumed {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.fold.consumed.last
-}
-
 // LastTurn is the number of the last turn that started, 0 before the first.
 func (l *Log) LastTurn() int {
 	l.mu.Lock()

@@ -48,7 +48,7 @@ const (
 
 func newBody(resp *http.Response, w *watch) *body {
 	b := &body{ReadCloser: resp.Body, watch: w, header: resp.Header, buf: make([]byte, readSize)}
-	b.framer.emit = b.event
+	b.framer.emit, b.framer.limit = b.event, maxEvent
 	return b
 }
 

@@ -181,7 +181,7 @@ func appendTools(b []byte, tools []llm.ToolSchema) ([]byte, error) {
 	}
 	names := map[string]bool{}
 	for i, t := range tools {
-		name := wireName(t.Name)
+		name := wireName(clean(t.Name))
 		if names[name] {
 			return nil, fmt.Errorf("two tools are called %q: disable or rename one", name)
 		}

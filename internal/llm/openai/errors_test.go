@@ -167,7 +167,7 @@ func TestE28EveryOverflowTextIsRecognised(t *testing.T) {
 
 func TestE45TextsAreOneBoundedLineWithoutKeys(t *testing.T) {
 	t.Parallel()
-	body := `{"error":{"message":"\u001b[31mIncorrect\u001b[0m API key: ` + testKey + `\r\nor sk-another-key-123456\u202e \u001b]0;title\u0007` + strings.Repeat("长", 2<<20) + `"}}`
+	body := `{"error":{"message":"\u001b[31mIncorrect\u001b[0m API key: ` + testKey + `\r\nor sk-another-key-123456\u202e \u001b]0;title\u0007` + strings.Repeat("长", 100<<10) + `"}}`
 	c := newClient(t, "deepseek", func(r *http.Request) (*http.Response, error) {
 		drain(r)
 		return answer(401, "application/json", strings.NewReader(body), "x-request-id", "id-7"), nil

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 )
 
@@ -14,7 +13,8 @@ const maxEvent = 64 << 20
 // of any size. Lines end in LF, CR or CRLF; comments, empty events and unknown
 // fields are passed over.
 type framer struct {
-	emit func(kind string, data []byte) // data is valid during the call
+	emit  func(kind string, data []byte) // data is valid during the call
+	limit int                            // bytes of one event
 
 	line    []byte // the line so far; a comment's text is not kept
 	comment bool
@@ -57,8 +57,8 @@ func (f *framer) grow(p []byte) error {
 	if f.comment {
 		return nil
 	}
-	if len(f.line)+len(f.data)+len(p) > maxEvent {
-		return fmt.Errorf("an event is longer than %d MiB", maxEvent>>20)
+	if len(f.line)+len(f.data)+len(p) > f.limit {
+		return fmt.Errorf("an event is longer than %d bytes", f.limit)
 	}
 	f.line = append(f.line, p...)
 	return nil
@@ -105,12 +105,42 @@ func (f *framer) addData(value []byte) {
 	}
 }
 
+// complete reports whether data is a whole event by itself: the end of the stream,
+// or an object whose braces are closed. Whether it is JSON is the decoder's
+// question.
 func complete(data []byte) bool {
 	data = bytes.TrimSpace(data)
-	if string(data) == "[DONE]" {
-		return true
+	if len(data) == 0 || data[0] != '{' {
+		return string(data) == "[DONE]"
 	}
-	return len(data) > 1 && data[0] == '{' && data[len(data)-1] == '}' && json.Valid(data)
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			i = stringEnd(data, i)
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return i == len(data)-1
+			}
+		}
+	}
+	return false
+}
+
+// stringEnd is the index of the quote that closes the string opened at i, or the
+// length when none does.
+func stringEnd(data []byte, i int) int {
+	for i++; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			return i
+		case '\\':
+			i++
+		}
+	}
+	return len(data)
 }
 
 func (f *framer) dispatch() {

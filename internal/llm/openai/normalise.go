@@ -118,9 +118,10 @@ func (n *normaliser) assistant(m *llm.Message) []message {
 func (n *normaliser) calls(m *llm.Message) []call {
 	var calls []call
 	for i, b := range m.Calls() {
-		c := call{id: n.freeID(wireID(b.ID, n.turns, i)), name: wireName(b.Name), arguments: wireArguments(b.Arguments)}
+		id := clean(b.ID)
+		c := call{id: n.freeID(wireID(id, n.turns, i)), name: wireName(clean(b.Name)), arguments: wireArguments(b.Arguments)}
 		calls = append(calls, c)
-		n.group = append(n.group, openCall{wireID: c.id, id: b.ID})
+		n.group = append(n.group, openCall{wireID: c.id, id: id})
 	}
 	return calls
 }
@@ -166,8 +167,9 @@ func (n *normaliser) user(m *llm.Message) []message {
 }
 
 func (n *normaliser) answer(b llm.Block) {
+	id := clean(b.ToolCallID)
 	for i, c := range n.group {
-		if c.id == b.ToolCallID && c.result == nil {
+		if c.id == id && c.result == nil {
 			text := clean(joined(b.Content))
 			if strings.TrimSpace(text) == "" {
 				text = noOutput

@@ -89,7 +89,9 @@ func TestF02KeepAlivesAloneAreNoProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		respond, w, _ := pipe()
+		ended := make(chan struct{})
 		go func() {
+			defer close(ended)
 			for {
 				if _, err := io.WriteString(w, ": keep-alive\n\n"); err != nil {
 					return
@@ -102,6 +104,7 @@ func TestF02KeepAlivesAloneAreNoProgress(t *testing.T) {
 		if o.code() != llm.CodeTimeout || !strings.Contains(o.message(), "keep-alives") || time.Since(start) != DefaultProgress {
 			t.Errorf("%s %q after %v", o.code(), o.message(), time.Since(start))
 		}
+		<-ended
 	})
 }
 
@@ -264,26 +267,18 @@ func TestF30TheKeyDoesNotFollowARedirect(t *testing.T) {
 	}
 }
 
-func TestF14LongLines(t *testing.T) {
+func TestF14ALineOf8MiBIsFine(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("x", 8<<20)
 	o := run(t, newClient(t, "deepseek", serving(tt(`"index":0,"id":"c","function":{"name":"write","arguments":"{\"content\":\"`+big+`\"}"}`)+ff("tool_calls")+dd)), ask("hi"))
 	if want := `write({"content":"` + big + `"})`; o.calls() != want {
 		t.Errorf("%d bytes of calls, want %d", len(o.calls()), len(want))
 	}
-	c := newClient(t, "deepseek", func(r *http.Request) (*http.Response, error) {
-		drain(r)
-		return stream(io.MultiReader(strings.NewReader("data: "), &counting{}))(), nil
-	})
-	if o := run(t, c, ask("hi")); o.code() != llm.CodeMalformed || !strings.Contains(o.message(), "64 MiB") {
-		t.Errorf("%s %q", o.code(), o.message())
-	}
 }
 
 func TestF02CommentsDoNotAddUp(t *testing.T) {
 	t.Parallel()
-	var f framer
-	f.emit = func(string, []byte) {}
+	f := framer{limit: 1 << 10, emit: func(string, []byte) {}}
 	comment := []byte(": keep-alive\n\n:" + strings.Repeat("x", 1<<12))
 	for range 500 {
 		if err := f.feed(comment); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // What the strictest of the endpoints take.
@@ -70,14 +71,14 @@ func wireArguments(raw string) string {
 	if strings.TrimSpace(raw) == "" {
 		return "{}"
 	}
-	if isObject(raw) && clean(raw) == raw {
+	raw = clean(raw)
+	if isObject(raw) {
 		return cleanEscapes(raw)
 	}
-	cut := clean(raw)
-	if len(cut) > maxInvalid {
-		cut = strings.ToValidUTF8(cut[:maxInvalid], "") + "..."
+	if len(raw) > maxInvalid {
+		raw = strings.ToValidUTF8(raw[:maxInvalid], "") + "..."
 	}
-	return `{"_invalid_arguments":` + string(appendString(nil, cut)) + `}`
+	return `{"_invalid_arguments":` + string(appendString(nil, raw)) + `}`
 }
 
 func isObject(s string) bool {
@@ -85,9 +86,13 @@ func isObject(s string) bool {
 	return strings.HasPrefix(trimmed, "{") && json.Valid([]byte(s))
 }
 
-// clean makes text that every endpoint takes: valid UTF-8, no NUL.
+// clean makes text that every endpoint takes: valid UTF-8, no NUL. It replaces each
+// invalid byte, as encoding/json does, so that a message makes the same bytes
+// before and after it has been in the log.
 func clean(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	if !utf8.ValidString(s) {
+		s = string([]rune(s))
+	}
 	if strings.IndexByte(s, 0) >= 0 {
 		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
 	}
@@ -165,9 +170,14 @@ func appendString(b []byte, s string) []byte {
 	return append(append(b, s[from:]...), '"')
 }
 
-// compact appends JSON without its insignificant whitespace.
+// compact appends JSON without its insignificant whitespace, and with the escapes
+// that encoding/json gives it in the log: read back, it makes the same bytes.
 func compact(b []byte, raw []byte) ([]byte, error) {
-	buf := bytes.NewBuffer(b)
-	err := json.Compact(buf, raw)
-	return buf.Bytes(), err
+	var plain bytes.Buffer
+	if err := json.Compact(&plain, raw); err != nil {
+		return b, err
+	}
+	var escaped bytes.Buffer
+	json.HTMLEscape(&escaped, plain.Bytes())
+	return append(b, clean(escaped.String())...), nil
 }

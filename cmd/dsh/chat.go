@@ -1,0 +1,310 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"dsh/internal/session"
+)
+
+// chat is a conversation line by line over one agent: what is typed while it works
+// steers it, what is typed while it asks answers it.
+type chat struct {
+	s       streams
+	e       *engine
+	view    *chatView
+	reader  *session.Reader
+	lines   <-chan string
+	signals <-chan os.Signal
+	status  <-chan bool // of the agent, in order
+
+	running bool
+	asked   string // id of the question on screen
+	leaving bool   // a ctrl+c came while nothing ran
+}
+
+// newResumeCommand is the chat over a stored session.
+func newResumeCommand(s streams) *cobra.Command {
+	var o engineOptions
+	cmd := &cobra.Command{
+		Use:   "resume ID|PATH [PROMPT...]",
+		Short: "Continue a session",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("resume needs a session: its id, a unique beginning of it, or a path"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.resume, o.flags["resume"] = args[0], true
+			return runChat(cmd.Context(), s, o, strings.Join(args[1:], " "))
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+// chatPrompt is the first prompt of `dsh`, from its arguments. One word alone is a
+// mistyped command, not a prompt that costs money.
+func chatPrompt(cmd *cobra.Command, args []string) (string, error) {
+	if dash := cmd.ArgsLenAtDash(); len(args) == 0 || dash == 0 || len(args) == 1 && strings.ContainsAny(args[0], " \t\n") {
+		return strings.Join(args, " "), nil
+	}
+	return "", noCommand(cmd, args)
+}
+
+// runChat talks until the input ends or the user leaves.
+func runChat(ctx context.Context, s streams, o engineOptions, prompt string) error {
+	status := make(chan bool, 64)
+	o.asks = isTerminal(s.in)
+	o.onStatus = func(running bool) { status <- running }
+	e, err := openEngine(s, o)
+	if err != nil {
+		return err
+	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	c := &chat{s: s, e: e, view: newChatView(s), reader: e.log.Reader(e.log.NextSeq()),
+		lines: readLines(s.in), signals: signals, status: status}
+	defer c.reader.Close()
+	c.greet()
+	if prompt != "" {
+		c.send(prompt)
+	}
+	got := c.loop(ctx)
+	err = e.close()
+	c.view.events(c.reader.Next())
+	c.view.end()
+	fmt.Fprintf(s.err, "session %s (dsh resume %[1]s)\n", shortID(e.log.Header().ID))
+	if got != nil {
+		return errors.Join(err, &exitError{code: exitSignal + int(got.(syscall.Signal))})
+	}
+	return err
+}
+
+func (c *chat) greet() {
+	for _, note := range c.e.notes {
+		c.view.note("dsh: " + note)
+	}
+	if n := len(c.e.agent.Queue()); n > 0 {
+		c.view.note("/send sends what is kept, /drop removes it")
+	}
+	if isTerminal(c.s.in) {
+		c.view.note("dsh " + c.e.where() + " · /help for help, ctrl+d to leave")
+	}
+	c.view.prompt()
+}
+
+// loop is the conversation. It returns the signal that ended it, nil when the user
+// left.
+func (c *chat) loop(ctx context.Context) os.Signal {
+	lines := c.lines
+	for {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				if lines = nil; !c.busy() {
+					return nil
+				}
+				continue
+			}
+			if c.line(line) {
+				return nil
+			}
+		case <-c.reader.Wake():
+			c.view.events(c.reader.Next())
+			c.ask()
+		case c.running = <-c.status:
+			c.view.events(c.reader.Next())
+			if !c.running && !c.busy() {
+				if lines == nil {
+					return nil
+				}
+				c.view.prompt()
+			}
+		case sig := <-c.signals:
+			if sig != os.Interrupt {
+				return sig
+			}
+			if c.interrupt() {
+				return nil
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// busy reports whether a turn runs or is about to: the status may lag behind.
+func (c *chat) busy() bool { return c.running || c.e.agent.Running() }
+
+// line is one line of input. done says that the user leaves.
+func (c *chat) line(line string) (done bool) {
+	c.leaving = false
+	text := strings.TrimSpace(line)
+	switch {
+	case c.asked != "":
+		c.answer(text)
+	case strings.HasPrefix(text, "/"):
+		return c.command(text)
+	case text != "":
+		c.send(text)
+	case !c.busy():
+		c.view.prompt()
+	}
+	return false
+}
+
+func (c *chat) send(text string) {
+	send := c.e.agent.Followup
+	if c.busy() {
+		send = c.e.agent.Steer
+	}
+	if _, err := send(text); err != nil {
+		c.view.note("dsh: not sent: " + err.Error())
+	}
+}
+
+const chatHelp = `A line is a prompt; while dsh works, it joins the next step.
+ctrl+c interrupts, ctrl+d leaves. /send sends the messages that were kept from an
+earlier run, /drop removes them, /quit leaves.`
+
+func (c *chat) command(text string) (done bool) {
+	var err error
+	switch text {
+	case "/quit", "/exit":
+		return true
+	case "/help":
+		c.view.note(chatHelp)
+	case "/send":
+		err = c.e.agent.Release(c.held()...)
+	case "/drop":
+		for _, id := range c.held() {
+			_, e := c.e.agent.Remove(id)
+			err = errors.Join(err, e)
+		}
+	default:
+		c.view.note(fmt.Sprintf("no command %s here: /help lists them (begin with a space to send it as a prompt)", text))
+	}
+	if err != nil {
+		c.view.note("dsh: " + err.Error())
+	}
+	if !c.busy() {
+		c.view.prompt()
+	}
+	return false
+}
+
+func (c *chat) held() []string {
+	var ids []string
+	for _, item := range c.e.agent.Queue() {
+		if item.Held {
+			ids = append(ids, item.ID)
+		}
+	}
+	return ids
+}
+
+// interrupt ends the turn; while nothing runs, the second in a row leaves.
+func (c *chat) interrupt() (leave bool) {
+	if c.busy() {
+		if err := c.e.agent.Cancel(session.Cause{Kind: session.ByUser}, true); err != nil {
+			c.view.note("dsh: " + err.Error())
+		}
+		c.asked = ""
+		return false
+	}
+	if c.leaving {
+		return true
+	}
+	c.leaving = true
+	c.view.note("(ctrl+c again, or ctrl+d, to leave)")
+	c.view.prompt()
+	return false
+}
+
+// ask puts the first open question on screen. What was typed before it is thrown
+// away: a line meant for something else must not approve.
+func (c *chat) ask() {
+	waiting := c.e.agent.Waiting()
+	if len(waiting) == 0 {
+		c.asked = ""
+		return
+	}
+	if waiting[0].ID == c.asked {
+		return
+	}
+	discardTyped(c.s.in)
+	for drained := false; !drained; {
+		select {
+		case _, ok := <-c.lines:
+			drained = !ok
+		default:
+			drained = true
+		}
+	}
+	c.asked = waiting[0].ID
+	c.view.question(waiting[0])
+}
+
+func (c *chat) answer(text string) {
+	waiting := c.e.agent.Waiting()
+	if len(waiting) == 0 || waiting[0].ID != c.asked {
+		c.asked = ""
+		return
+	}
+	var answer session.Answer
+	switch strings.ToLower(text) {
+	case "":
+		c.view.question(waiting[0])
+		return
+	case "y", "yes":
+		answer.Outcome = session.Once
+	case "s", "session":
+		answer = session.Answer{Outcome: session.ForSession, Pattern: waiting[0].Decision.Offer}
+	case "n", "no":
+		answer.Outcome = session.No
+	default:
+		answer = session.Answer{Outcome: session.No, Say: text}
+	}
+	if err := c.e.agent.Decide(c.asked, answer); err != nil {
+		c.view.note("dsh: " + err.Error())
+	}
+	c.asked = ""
+}
+
+// readLines reads input until its end. Its goroutine ends with the process at the
+// latest: nothing can interrupt a blocking read of a terminal.
+func readLines(in io.Reader) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		r := bufio.NewReader(in)
+		for {
+			line, err := r.ReadString('\n')
+			if line != "" {
+				lines <- line
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+// where says what this session works with, for the greeting.
+func (e *engine) where() string {
+	c := e.model
+	return fmt.Sprintf("%s/%s in %s, permission %s", c.Provider, c.Model, e.cwd, e.preset)
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"dsh/internal/llm"
+	"dsh/internal/session"
+	"dsh/internal/termtext"
+)
+
+// chatView prints a conversation as it happens: answers stream, each call is one
+// line that its result completes.
+type chatView struct {
+	out     io.Writer
+	text    *termtext.Writer
+	person  bool            // somebody sits at a terminal
+	streams strings.Builder // what was printed of the answer that streams
+	thinks  bool
+	midline bool
+	call    string // id of the call whose line is open
+}
+
+func newChatView(s streams) *chatView {
+	return &chatView{out: s.out, text: termtext.NewWriter(s.out), person: isTerminal(s.in) && isTerminal(s.out)}
+}
+
+func (v *chatView) events(events []session.Event) {
+	for i := range events {
+		v.event(&events[i])
+	}
+}
+
+func (v *chatView) event(ev *session.Event) {
+	switch p := ev.Data.(type) {
+	case session.StepStart:
+		v.streams.Reset()
+		v.thinks = false
+	case session.AssistantChunk:
+		v.chunk(&p.Chunk)
+	case session.AssistantMessage:
+		v.answer(&p)
+	case session.ToolCall:
+		v.begin(&p)
+	case session.ToolResult:
+		v.result(ev, &p)
+	case session.Retry:
+		line, _ := progress(ev)
+		v.note(line)
+	case session.TurnEnd:
+		if p.Reason.Kind != session.Completed {
+			v.note("(" + endText(p.Reason) + ")")
+		}
+	}
+}
+
+func (v *chatView) chunk(c *llm.Chunk) {
+	switch c.Type {
+	case llm.ReasoningDelta:
+		if v.person && !v.thinks {
+			v.note("(thinking)")
+			v.thinks = true
+		}
+	case llm.TextDelta:
+		v.say(c.Text)
+		v.streams.WriteString(c.Text)
+	case llm.FinishChunk:
+		if c.Reason != nil && c.Reason.Failure != nil && v.streams.Len() > 0 {
+			v.note("(this answer broke off and is discarded)")
+			v.streams.Reset()
+		}
+	}
+}
+
+// answer prints what was not streamed of a message: a reader that fell behind gets
+// it without its chunks.
+func (v *chatView) answer(p *session.AssistantMessage) {
+	text := p.Message.PlainText()
+	rest, ok := strings.CutPrefix(text, v.streams.String())
+	if !ok {
+		v.newline()
+		rest = text
+	}
+	v.say(rest)
+	v.streams.Reset()
+	_ = v.text.Flush()
+	v.newline()
+}
+
+func (v *chatView) say(text string) {
+	if text == "" {
+		return
+	}
+	if v.call != "" {
+		v.newline()
+	}
+	_, _ = v.text.Write([]byte(text))
+	v.midline = !strings.HasSuffix(text, "\n")
+}
+
+// begin opens the line of a call.
+func (v *chatView) begin(p *session.ToolCall) {
+	v.newline()
+	fmt.Fprint(v.out, termtext.Line("  "+p.Name+" "+clip(p.Arguments)))
+	v.midline, v.call = true, p.CallID
+}
+
+// result completes the call's line, or prints a whole one when something came
+// between.
+func (v *chatView) result(ev *session.Event, p *session.ToolResult) {
+	line, _ := progress(ev)
+	if line == "" {
+		line = "  " + describeResult(p)
+	}
+	if v.call == p.Message.Source.CallID && v.person {
+		fmt.Fprint(v.out, "\r\x1b[K")
+		v.midline = false
+	}
+	v.note(line)
+}
+
+func (v *chatView) question(r session.ApprovalRequest) {
+	v.newline()
+	for line := range strings.Lines(askText(r)) {
+		fmt.Fprintln(v.out, termtext.Line(strings.TrimSuffix(line, "\n")))
+	}
+	fmt.Fprint(v.out, "  allow? ")
+	v.midline = true
+}
+
+// askText shows all of what is to be approved: nothing may hide behind a cut.
+func askText(r session.ApprovalRequest) string {
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "? %s %s\n", r.Display.Verb, r.Display.Target)
+	for _, d := range r.Display.Diffs {
+		for _, h := range d.Hunks {
+			fmt.Fprintf(&sb, "    %s\n", strings.Join(h.Lines, "\n    "))
+		}
+	}
+	if r.Display.Text != "" {
+		fmt.Fprintf(&sb, "    %s\n", strings.ReplaceAll(strings.TrimRight(r.Display.Text, "\n"), "\n", "\n    "))
+	}
+	fmt.Fprintf(&sb, "  %s\n", r.Decision.Reason)
+	choices := "  y: once"
+	if r.Decision.Offer != "" {
+		choices += ", s: " + r.Decision.Offer + " in this session"
+	}
+	sb.WriteString(choices + ", n: no, or say what to do instead\n")
+	return sb.String()
+}
+
+func (v *chatView) note(text string) {
+	v.newline()
+	for line := range strings.Lines(text) {
+		fmt.Fprintln(v.out, termtext.Line(strings.TrimSuffix(line, "\n")))
+	}
+}
+
+// prompt invites the next line.
+func (v *chatView) prompt() {
+	if v.person {
+		v.newline()
+		fmt.Fprint(v.out, "> ")
+	}
+}
+
+func (v *chatView) end() { v.newline() }
+
+func (v *chatView) newline() {
+	if v.midline {
+		fmt.Fprintln(v.out)
+	}
+	v.midline, v.call = false, ""
+}
