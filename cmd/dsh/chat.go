@@ -45,7 +45,7 @@ func newResumeCommand(s streams) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.resume = args[0]
+			o.resume, o.flags["resume"] = args[0], true
 			return runChat(cmd.Context(), s, o, strings.Join(args[1:], " "))
 		},
 	}

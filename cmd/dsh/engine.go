@@ -50,10 +50,9 @@ func (o *engineOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.trust, "trust", false, "trust this folder's settings for this run")
 	f.StringVar(&o.resume, "resume", "", "continue a session: its id, a unique beginning of it, or a path")
 	f.BoolVarP(&o.cont, "continue", "c", false, "continue the last session of this folder")
-	cmd.MarkFlagsMutuallyExclusive("resume", "continue")
 	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
 		o.flags = map[string]bool{}
-		for _, name := range []string{"model", "effort", "permission", "max-steps", "max-time"} {
+		for _, name := range []string{"model", "effort", "permission", "max-steps", "max-time", "resume"} {
 			o.flags[name] = cmd.Flags().Changed(name)
 		}
 	}
@@ -161,10 +160,18 @@ func (o *engineOptions) settings() map[string]string {
 
 // target is the log to continue, nil for a new session.
 func (o *engineOptions) target(paths config.Paths, cwd string) (*session.Snapshot, error) {
-	if o.resume == "" && !o.cont {
+	var entry session.Entry
+	var err error
+	switch named := o.flags["resume"]; {
+	case named && o.cont:
+		err = usage(errors.New("--resume names a session and --continue takes the last one: give one of them"))
+	case named:
+		entry, err = findSession(paths, o.resume)
+	case o.cont:
+		entry, err = session.Latest(sessionsDir(paths), cwd)
+	default:
 		return nil, nil
 	}
-	entry, err := findSession(paths, o.resume, cwd)
 	if err != nil {
 		return nil, err
 	}
@@ -308,10 +315,11 @@ func workingDir(dir string) (string, error) {
 
 func sessionsDir(paths config.Paths) string { return filepath.Join(paths.Home, "sessions") }
 
-// findSession finds a session by what a person calls it; "" is the last one of cwd.
-func findSession(paths config.Paths, what, cwd string) (session.Entry, error) {
+// findSession finds a session by what a person calls it. A name that is empty, an
+// unset variable say, is none: it must not become a new session.
+func findSession(paths config.Paths, what string) (session.Entry, error) {
 	if what == "" {
-		return session.Latest(sessionsDir(paths), cwd)
+		return session.Entry{}, usage(errors.New("the session's name is empty: give its id, a unique beginning of it, or a path"))
 	}
 	return session.Find(sessionsDir(paths), what)
 }

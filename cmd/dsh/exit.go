@@ -14,7 +14,7 @@ import (
 const (
 	exitOK         = 0
 	exitFailed     = 1
-	exitUsage      = 2 // usage or configuration, no key included
+	exitUsage      = 2 // usage or configuration, a missing or refused key included
 	exitLimit      = 3 // a budget or the output limit ended it
 	exitRefused    = 4 // policy, a hook, a blocked prompt
 	exitUnverified = 5
@@ -55,7 +55,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &setting), errors.As(err, &key), errors.As(err, &notFound), errors.As(err, &ambiguous):
 		return exitUsage
-	case errors.As(err, &failure) && failure.Code == llm.CodeConfig:
+	case errors.As(err, &failure) && configures(failure.Code):
 		return exitUsage
 	case strings.HasPrefix(err.Error(), "unknown flag"), strings.HasPrefix(err.Error(), "unknown command"),
 		strings.Contains(err.Error(), "arg(s)"):

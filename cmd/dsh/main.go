@@ -6,9 +6,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -35,8 +37,11 @@ func run(args []string, s streams) int {
 	root := newRoot(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(context.Background())
-	if err == nil {
+	switch {
+	case err == nil:
 		return exitOK
+	case errors.Is(err, syscall.EPIPE):
+		return exitSignal + int(syscall.SIGPIPE) // nobody reads on: no reason to complain
 	}
 	if text := err.Error(); text != "" {
 		fmt.Fprintln(s.err, "dsh: "+oneLine(text))
@@ -55,10 +60,7 @@ func newRoot(s streams) *cobra.Command {
 Without a command, dsh is a conversation line by line; a prompt may begin it.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-
-		SuggestionsMinimumDistance: 2,
-
-		Args: cobra.ArbitraryArgs,
+		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt, err := chatPrompt(cmd, args)
 			if err != nil {
@@ -88,6 +90,9 @@ Without a command, dsh is a conversation line by line; a prompt may begin it.`,
 	return root
 }
 
+// nearMiss is how many letters of a command may be mistyped.
+const nearMiss = 2
+
 // noCommand answers a word that is no command: it is a mistake, not a prompt that
 // costs money.
 func noCommand(cmd *cobra.Command, args []string) error {
@@ -95,10 +100,18 @@ func noCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	text := fmt.Sprintf("unknown command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	cmd.SuggestionsMinimumDistance = nearMiss
+	near := cmd.SuggestionsFor(args[0])
+	switch {
+	case len(near) > 0:
 		text += fmt.Sprintf(": did you mean %q?", near[0])
+	case cmd.HasParent():
+		text += fmt.Sprintf(": %s --help lists those that there are", cmd.CommandPath())
 	}
-	return usage(fmt.Errorf("%s (to send a prompt: dsh run \"...\")", text))
+	if !cmd.HasParent() {
+		text += ` (to send a prompt: dsh run "...")`
+	}
+	return usage(errors.New(text))
 }
 
 func newVersionCommand(s streams) *cobra.Command {

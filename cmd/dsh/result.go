@@ -99,6 +99,9 @@ func (t *tally) finish(err error) result {
 		usd := float64(t.nano) / 1e9
 		r.Cost = &usd
 	}
+	if err != nil && t.end.Kind == "" {
+		r.Status = session.Failed
+	}
 	code, message := t.problem(err)
 	if code != "" {
 		r.Error = &errorJSON{Code: code, Message: message}
@@ -126,7 +129,7 @@ func (t *tally) problem(err error) (code, message string) {
 // code is the exit code that the run's end calls for; the highest ranking wins.
 func (t *tally) code(err error) int {
 	switch {
-	case t.end.Failure != nil && t.end.Failure.Code == llm.CodeConfig:
+	case t.end.Failure != nil && configures(t.end.Failure.Code):
 		return exitUsage
 	case err != nil, t.end.Kind == session.Interrupted, t.end.Kind == "":
 		return exitFailed
@@ -141,6 +144,10 @@ func (t *tally) code(err error) int {
 	}
 	return exitOK
 }
+
+// configures reports whether a failure is mended in the settings, not by trying
+// again: a wrong address, a model that is not there, a key that is refused.
+func configures(code llm.Code) bool { return code == llm.CodeConfig || code == llm.CodeAuth }
 
 func count(n *int) int {
 	if n == nil {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,6 +44,7 @@ output limit ended it, 4 something was refused, 128+N signal N.`,
 		},
 	}
 	o.addFlags(cmd)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return o.failed(s, usage(err)) })
 	cmd.Flags().StringVarP(&o.output, "output", "o", formatText, "text, json, or stream-json (one event of the log a line)")
 	return cmd
 }
@@ -90,64 +88,60 @@ func (o *runOptions) failed(s streams, err error) error {
 	return errors.Join(err, writeJSON(s.out, r))
 }
 
-// converse sends the prompt, follows the log until the agent is idle, and closes
-// everything. A signal ends the turn in good order; the second ends the process.
+// converse sends the prompt, shows the log until the agent is idle, and closes
+// everything. What kept it from doing so is part of the result.
 func (e *engine) converse(ctx context.Context, s streams, format, prompt string) error {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(signals)
-
+	signals := catchSignals()
 	reader := e.log.Reader(e.log.NextSeq())
 	defer reader.Close()
-	view := newView(s, format, e.log.Header().ID)
-	if _, err := e.agent.Followup(prompt); err != nil {
-		return errors.Join(err, e.close())
+	view := newView(s, format, e.log.Header())
+	_, err := e.agent.Followup(prompt)
+	go signals.obey(e)
+	if err == nil {
+		e.follow(ctx, reader, view)
+		err = e.agent.Err()
 	}
-	idle := make(chan struct{})
-	go func() {
-		defer close(idle)
-		_ = e.agent.WhenIdle(ctx)
-	}()
-	got := e.follow(reader, view, signals, idle)
-	closeErr := e.close()
+	if closeErr := e.close(); err == nil {
+		err = closeErr // otherwise it is most likely the same again
+	}
 	view.events(reader.Next())
-	runErr := errors.Join(e.agent.Err(), closeErr, view.err)
-	if err := view.finish(runErr); err != nil {
-		return err
+	finishErr := view.finish(err)
+	if sig := signals.stop(); sig != 0 {
+		return &exitError{code: exitSignal + int(sig)}
 	}
-	if got != nil {
-		return &exitError{code: exitSignal + int(got.(syscall.Signal))}
+	if finishErr != nil {
+		return finishErr
 	}
-	if code := view.tally.code(runErr); code != exitOK {
+	if code := view.tally.code(err); code != exitOK {
 		return &exitError{code: code}
 	}
 	return nil
 }
 
-// follow shows events as they come, until the agent is idle. It returns the signal
-// that ended the turn, if one did.
-func (e *engine) follow(reader *session.Reader, view *view, signals <-chan os.Signal, idle <-chan struct{}) (got os.Signal) {
-	for {
+// follow shows events as they come, until the agent is idle. When nobody reads the
+// output any more, the turn ends: nobody would see what it costs.
+func (e *engine) follow(ctx context.Context, reader *session.Reader, view *view) {
+	idle := make(chan struct{})
+	go func() {
+		defer close(idle)
+		_ = e.agent.WhenIdle(ctx)
+	}()
+	for over := false; !over; {
 		select {
 		case <-reader.Wake():
-			view.events(reader.Next())
 		case <-idle:
-			view.events(reader.Next())
-			return got
-		case sig := <-signals:
-			if got != nil {
-				os.Exit(exitSignal + int(sig.(syscall.Signal))) // asked twice: the log is repaired on resume
-			}
-			got = sig
-			cause := session.Cause{Kind: session.ByUser}
-			if sig != os.Interrupt {
-				cause = session.Cause{Kind: session.Disposed}
-			}
-			if err := e.agent.Cancel(cause, true); err != nil {
-				view.note("cancel: " + err.Error())
-			}
+			over = true
+		}
+		view.events(reader.Next())
+		if view.err != nil {
+			e.cancel(session.Disposed)
 		}
 	}
+}
+
+// cancel ends the turn. What waits in the inbox stays there.
+func (e *engine) cancel(who session.CauseKind) {
+	_ = e.agent.Cancel(session.Cause{Kind: who}, true) // with the inbox kept nothing is written
 }
 
 // closeWait bounds how long a closing agent may take: its bodies obey at once.

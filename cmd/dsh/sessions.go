@@ -162,14 +162,11 @@ func places(s streams) (config.Paths, string, error) {
 
 // namedSession finds the session that a person names.
 func namedSession(s streams, what string) (session.Entry, error) {
-	paths, cwd, err := places(s)
+	paths, _, err := places(s)
 	if err != nil {
 		return session.Entry{}, err
 	}
-	if what == "" {
-		return session.Entry{}, usage(errors.New("the session's name is empty: give its id, a unique beginning of it, or a path"))
-	}
-	return findSession(paths, what, cwd)
+	return findSession(paths, what)
 }
 
 // readSession reads it.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -17,12 +19,17 @@ type view struct {
 	out, errOut io.Writer
 	format      string
 	tally       *tally
-	watched     bool // standard error is a terminal
-	err         error
+	watched     bool  // standard error is a terminal
+	err         error // the first of standard output: nothing more is written to it
 }
 
-func newView(s streams, format, id string) *view {
-	return &view{out: s.out, errOut: s.err, format: format, tally: newTally(id), watched: isTerminal(s.err)}
+// newView begins a stream with the session's header: its events do not name it.
+func newView(s streams, format string, h session.Header) *view {
+	v := &view{out: s.out, errOut: s.err, format: format, tally: newTally(h.ID), watched: isTerminal(s.err)}
+	if format == formatStream {
+		v.err = writeJSON(v.out, h)
+	}
+	return v
 }
 
 func (v *view) events(events []session.Event) {
@@ -41,21 +48,24 @@ func (v *view) events(events []session.Event) {
 func (v *view) note(line string) { fmt.Fprintln(v.errOut, termtext.Line(line)) }
 
 // finish writes the result in the run's format, and the problem, if there is one,
-// in one line of standard error.
+// in one line of standard error. It returns what kept the output from being written.
 func (v *view) finish(runErr error) error {
 	r := v.tally.finish(runErr)
-	var err error
-	switch v.format {
-	case formatText:
-		if r.Text != "" {
-			text := r.Text
-			if isTerminal(v.out) {
-				text = termtext.Clean(text)
-			}
-			_, err = fmt.Fprintln(v.out, text)
+	switch {
+	case v.err != nil:
+	case v.format == formatJSON:
+		v.err = writeJSON(v.out, r)
+	case v.format == formatText && r.Text != "":
+		text := r.Text
+		if isTerminal(v.out) {
+			text = termtext.Clean(text)
 		}
-	case formatJSON:
-		err = writeJSON(v.out, r)
+		if _, err := fmt.Fprintln(v.out, text); err != nil {
+			v.err = fmt.Errorf("write the result: %w", err)
+		}
+	}
+	if errors.Is(v.err, syscall.EPIPE) {
+		return v.err // whoever read us has seen enough
 	}
 	for _, refusal := range r.Refused {
 		line := "refused: " + refusal.Tool + " " + refusal.Target + ": " + refusal.Reason
@@ -70,7 +80,7 @@ func (v *view) finish(runErr error) error {
 	if v.watched {
 		v.note(fmt.Sprintf("session %s · %d steps · %d tokens in, %d out", shortID(r.Session), r.Steps, r.Usage.Input+r.Usage.CacheRead, r.Usage.Output))
 	}
-	return err
+	return v.err
 }
 
 // progress is the line that a watching person sees of an event, "" for most. A

@@ -43,10 +43,10 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 		a.fail(err)
 	}
 	t.clock = startClock(a.o.Budgets.Time, func() { t.stop(timeSpent(a.o.Budgets.Time)) })
-	reason, err := t.run()
+	reason, runErr := t.run()
 	t.clock.stop()
-	if err != nil {
-		reason = t.outcome(err)
+	if runErr != nil {
+		reason = t.outcome(runErr)
 		if e := t.spendTime(); e != nil {
 			a.fail(e)
 		}
@@ -57,6 +57,9 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 		err = a.log.Sync()
 	}
 	if err != nil {
+		if broken := (*session.WriteError)(nil); errors.As(runErr, &broken) {
+			err = broken // the rest follows from it
+		}
 		a.fail(err)
 		return false
 	}

@@ -95,6 +95,8 @@ func (e *WriteError) Error() string {
 		return fmt.Sprintf("file size limit reached: raise it (ulimit -f) or start a new session; %s could not be written (%v)", e.Path, e.Cause)
 	case errors.Is(e.Cause, syscall.EROFS), errors.Is(e.Cause, syscall.EACCES), errors.Is(e.Cause, syscall.EPERM):
 		return fmt.Sprintf("%s is not writable: make it so, or move the state with DSH_HOME (%v)", dir, e.Cause)
+	case errors.Is(e.Cause, syscall.ENOENT), errors.Is(e.Cause, syscall.ENOTDIR):
+		return fmt.Sprintf("there is no place for %s: set DSH_HOME to a directory (%v)", e.Path, e.Cause)
 	}
 	return fmt.Sprintf("the session could not be written to %s: %v", e.Path, e.Cause)
 }
