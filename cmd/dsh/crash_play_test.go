@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -155,9 +156,9 @@ func (l *life) writeResume(path string) error {
 		return err
 	}
 	var script strings.Builder
-	script.WriteString("usage in=100 out=20\n\n== look\nwhen \"go on\"\nloop\n")
+	script.WriteString("usage in=100 out=20\n\n== look\nwhen \"go on\"\nloop\nchunks 1\n")
 	called := false
-	for _, c := range a.calls {
+	for _, c := range a.latest() {
 		switch c.code {
 		case session.CodeUnknown:
 			script.WriteString("call read {\"file_path\":\"notes.txt\"}\n")
@@ -171,7 +172,7 @@ func (l *life) writeResume(path string) error {
 	if !called {
 		script.WriteString("text " + resumedAnswer + "\n")
 	}
-	script.WriteString("\n== answer\nwhen not \"go on\"\nloop\ntext " + resumedAnswer + "\n")
+	script.WriteString("\n== answer\nwhen not \"go on\"\nloop\nchunks 1\ntext " + resumedAnswer + "\n")
 	return os.WriteFile(path, []byte(script.String()), 0o600)
 }
 
@@ -246,6 +247,17 @@ func (a *act) note(ev *session.Event) {
 			}
 		}
 	}
+}
+
+// latest are the calls without those that were asked for again later.
+func (a *act) latest() (calls []*call) {
+	for i, c := range a.calls {
+		same := func(later *call) bool { return later.name == c.name && later.args == c.args }
+		if !slices.ContainsFunc(a.calls[i+1:], same) {
+			calls = append(calls, c)
+		}
+	}
+	return calls
 }
 
 // entered counts the user messages of a text.
