@@ -155,8 +155,8 @@ func (t *turn) afterAbort(slot *slot) {
 	if slot.final || t.check() == nil || slot.result.Code != session.CodeAborted {
 		return
 	}
-	slot.result.Text = "Error: " + t.stopped() + " while this call was running: " + strings.TrimPrefix(slot.result.Text, "Error: ") +
-		" Look before relying on it, and do not repeat it unless asked to."
+	slot.result.Text = "Error: " + t.stopped() + " while this call was running. The call says: " + strings.TrimPrefix(slot.result.Text, "Error: ") +
+		" Unless that tells more, it may have taken effect in part or in full: look before relying on it, and do not repeat it unless asked to."
 	slot.result.Blocks, slot.result.IsError, slot.result.Code = nil, true, session.CodeAborted
 }
 
