@@ -280,3 +280,17 @@ func TestGuardIsAFoldOverTheLog(t *testing.T) {
 		expect(t, "after a resume", fmt.Sprintf("%+v", f.d.repeat), live)
 	})
 }
+
+func TestGD09TwoAgentsHaveTheirOwnChains(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		repeat := []play{call("probe", `{"n":1}`), call("probe", `{"n":1}`), say("done")}
+		one, other := newFixture(t, repeat), newFixture(t, repeat)
+		one.prompt("go")
+		other.prompt("go")
+		for _, f := range []*fixture{one, other} {
+			if text := strings.Join(texts(f.model.request(2)), "\n"); strings.Contains(text, "in a row") {
+				t.Errorf("two calls of each agent make no chain of three: %s", text)
+			}
+		}
+	})
+}
