@@ -96,7 +96,7 @@ func (m *matrix) resumePoint(s *stage, at crash, what session.Type, when string,
 	died, err := l.play(at)
 	name := fmt.Sprintf("%s (%s)", at, what)
 	if err != nil || !died {
-		m.add(name, false, verdict{broken: errorText(fmt.Errorf("the first crash did not happen: %w", err))})
+		m.add(name, false, verdict{broken: "the first crash did not happen. " + errorText(err)})
 		return false
 	}
 	v := l.judgeCrash()
