@@ -39,7 +39,10 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/llm":         {},
 	"internal/config":      {theirs: []string{"github.com/pelletier/go-toml/v2"}},
 	"internal/early":       {},
-	"internal/termtext":    {theirs: []string{"github.com/charmbracelet/x/ansi"}},
+	"internal/tui/term": {theirs: []string{
+		"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/x/ansi", "golang.org/x/sys", "golang.org/x/term",
+	}},
+	"internal/termtext": {theirs: []string{"github.com/charmbracelet/x/ansi"}},
 }
 
 // noSleep and similar habits are held by the same walk over the tree.
