@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"dsh/internal/llm"
+	"dsh/internal/policy"
 	"dsh/internal/session"
 )
 
@@ -33,6 +34,7 @@ type Agent struct {
 	latch    bool       // somebody wants a turn after the activity that is ending
 	closed   bool
 	route    Route
+	preset   policy.Preset
 	err      error // the last failure that the log could not hold
 	waiting  []*question
 	redacted map[string]bool // messages that held the user's key when they came in
@@ -61,7 +63,7 @@ func New(o Options) (*Agent, error) {
 		return nil, fmt.Errorf("parallel tool calls must be at least 1, not %d", o.MaxParallel)
 	}
 	o.fill()
-	a := &Agent{o: o, log: o.Log, route: o.Route, redacted: map[string]bool{}}
+	a := &Agent{o: o, log: o.Log, route: o.Route, preset: o.Rules.Preset, redacted: map[string]bool{}}
 	a.recoveries = append(slices.Clone(o.Extensions.RequestError), &backoff{a})
 	a.d.init(a)
 	return a, nil
@@ -208,6 +210,19 @@ func (a *Agent) Close(ctx context.Context) error {
 	err := a.cancel(session.Cause{Kind: session.Disposed}, true)
 	a.mu.Unlock()
 	return errors.Join(err, a.WhenIdle(ctx))
+}
+
+// SetPreset changes what is allowed without asking, from the next call on.
+func (a *Agent) SetPreset(p policy.Preset) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.preset = p
+}
+
+func (a *Agent) currentPreset() policy.Preset {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.preset
 }
 
 // SetRoute changes the model from the next request on.

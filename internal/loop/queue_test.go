@@ -1,10 +1,13 @@
 package loop
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 
+	"dsh/internal/policy"
 	"dsh/internal/session"
+	"dsh/internal/tools"
 )
 
 // An interrupt keeps what was sent ahead, held: nothing is sent that was meant for
@@ -42,5 +45,21 @@ func TestHoldAndReleaseAreOneEventEach(t *testing.T) {
 		f.idle()
 		held := of[session.InboxHeld](f)
 		expect(t, "events", len(held), 2)
+	})
+}
+
+func TestSetPresetCountsFromTheNextCall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var f *fixture
+		body := &probe{name: "probe", class: policy.Write, run: func(context.Context, string) (tools.Result, error) {
+			f.SetPreset(policy.PresetReadOnly)
+			return tools.Result{Text: "ok"}, nil
+		}}
+		f = newFixture(t, []play{call("probe", `{"n":1}`, "probe", `{"n":2}`), say("done")}, with(body))
+		f.prompt("go")
+		codes, _ := f.results()
+		expect(t, "results", codes, []string{"ok", codeDenied})
+		presets := of[session.PolicyPreset](f)
+		expect(t, "logged", presets, []session.PolicyPreset{{Preset: "full"}, {Preset: "read-only"}})
 	})
 }
