@@ -165,9 +165,11 @@ func (c *chat) line(line string) (done bool) {
 	return false
 }
 
+// send steers a running turn with what a person types. The lines of a file or a pipe
+// come all at once, and each has a turn of its own.
 func (c *chat) send(text string) {
 	send := c.e.agent.Followup
-	if c.busy() {
+	if c.busy() && isTerminal(c.s.in) {
 		send = c.e.agent.Steer
 	}
 	if _, err := send(text); err != nil {
