@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"dsh/internal/session"
@@ -207,46 +208,64 @@ func (a *act) canceled() bool {
 // resume continues the session in a new process, and judges all that is there then.
 // Without a session there is nothing to resume, which is right if nothing was
 // accepted.
-func (l *life) resume(n int, at crash) (v verdict) {
+func (l *life) resume(n int) (v verdict) {
 	if l.log() == "" {
 		return v
 	}
+	v, before, now := l.goOn(n)
+	if now != nil {
+		l.judgeInputs(&v, now)
+		l.judgeCalls(&v, now)
+		judgeAgain(&v, before, now)
+		judgeHeld(&v, before, now)
+	}
+	return v
+}
+
+// goOn continues the session, and judges what its log alone can tell. It returns
+// what the log said before and after, nil if it cannot be read.
+func (l *life) goOn(n int) (v verdict, before, now *act) {
 	before, err := readAct(l.log())
 	if err == nil {
-		_, err = l.resumeUntil(n, at)
+		_, err = l.resumeUntil(n, crash{})
 	}
 	if err == nil {
 		err = l.verify()
 	}
-	a, readErr := readAct(l.log())
-	if err != nil || readErr != nil {
-		v.broken = errorText(err) + errorText(readErr)
+	v.broken = errorText(err)
+	now, err = readAct(l.log())
+	if before == nil || err != nil {
+		v.broken += errorText(err)
+		return v, nil, nil
 	}
-	if readErr != nil {
-		return v
+	if times := now.entered(goOn(n)); times != 1 {
+		v.lost = append(v.lost, fmt.Sprintf("%q entered %d times", goOn(n), times))
 	}
-	if a.entered(goOn(n)) != 1 {
-		v.lost = append(v.lost, fmt.Sprintf("%q entered %d times", goOn(n), a.entered(goOn(n))))
-	}
-	l.judgeInputs(&v, a)
-	l.judgeCalls(&v, a)
-	judgeAgain(&v, before, a)
-	judgeRequests(&v, a, len(before.events))
-	return v
+	judgeRequests(&v, now, len(before.events))
+	return v, before, now
 }
 
 // judgeAgain: what was not started and was asked for again is done now.
 func judgeAgain(v *verdict, before, now *act) {
-	for _, c := range before.calls {
+	for _, c := range before.latest() {
 		if c.code != session.CodeNotStarted {
 			continue
 		}
-		done := false
-		for _, again := range now.calls {
-			done = done || again.name == c.name && again.args == c.args && again.code != session.CodeNotStarted
-		}
+		done := slices.ContainsFunc(now.latest(), func(again *call) bool {
+			return again.name == c.name && again.args == c.args && (again.code == ok || c.name == "read")
+		})
 		if !done {
-			v.broken = fmt.Sprintf("%s %s was not started, and its second try did not happen", c.name, c.args)
+			v.broken = fmt.Sprintf("%s %s was not started, and its second try did not succeed", c.name, c.args)
+		}
+	}
+}
+
+// judgeHeld: what waited before the resume waits still, until the user says so.
+func judgeHeld(v *verdict, before, now *act) {
+	for _, item := range before.pending {
+		still := slices.ContainsFunc(now.pending, func(q session.QueueItem) bool { return q.ID == item.ID && q.Held })
+		if !still {
+			v.broken = fmt.Sprintf("%q waited and is not held after the resume", item.Text)
 		}
 	}
 }
@@ -283,16 +302,4 @@ func (l *life) verify() error {
 		return fmt.Errorf("dsh verify: exit %d: %s", code, errs.String())
 	}
 	return nil
-}
-
-// checkLog checks every rule of a log's structure.
-func checkLog(path string) error {
-	s, err := session.Read(path)
-	if err != nil {
-		return err
-	}
-	if err := session.Check(s.Header(), s.Events()); err != nil {
-		return err
-	}
-	return s.Err()
 }

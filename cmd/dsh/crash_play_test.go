@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -32,17 +33,18 @@ type crash struct {
 
 func (c crash) String() string { return fmt.Sprintf("killed %s event %d", c.when, c.seq) }
 
-// stage is what all lives of a matrix share.
-type stage struct {
+// scene is what all lives of a matrix share.
+type scene struct {
+	t        *testing.T
 	dir      string // for the lives
 	dsh      string // the binary with the tag
 	testdata string
 	lives    atomic.Int64
 }
 
-func newStage(t *testing.T) *stage {
+func newStage(t *testing.T) *scene {
 	t.Helper()
-	s := &stage{dir: t.TempDir()}
+	s := &scene{t: t, dir: t.TempDir()}
 	s.dsh = filepath.Join(s.dir, "dsh")
 	var err error
 	if s.testdata, err = filepath.Abs("testdata/crash"); err != nil {
@@ -55,7 +57,7 @@ func newStage(t *testing.T) *stage {
 }
 
 // whole is the log of the play without a crash.
-func (s *stage) whole(t *testing.T) []session.Event {
+func (s *scene) whole(t *testing.T) []session.Event {
 	t.Helper()
 	l := s.newLife()
 	defer l.remove()
@@ -72,14 +74,14 @@ func (s *stage) whole(t *testing.T) []session.Event {
 
 // life is one session in directories of its own.
 type life struct {
-	stage                    *stage
+	stage                    *scene
 	dir, home, work, journal string
 }
 
 // files are in the workspace before the play.
 var files = map[string]string{"a.txt": "alpha\n", "b.txt": "beta\n", "notes.txt": "begin\nend\n"}
 
-func (s *stage) newLife() *life {
+func (s *scene) newLife() *life {
 	dir := filepath.Join(s.dir, fmt.Sprint(s.lives.Add(1)))
 	l := &life{s, dir, filepath.Join(dir, "home"), filepath.Join(dir, "work"), filepath.Join(dir, "journal")}
 	err := os.MkdirAll(l.work, 0o700)
@@ -87,7 +89,7 @@ func (s *stage) newLife() *life {
 		err = errors.Join(err, os.WriteFile(filepath.Join(l.work, name), []byte(content), 0o600))
 	}
 	if err != nil {
-		panic(err) // the test's own directory
+		s.t.Error(err)
 	}
 	return l
 }
@@ -155,9 +157,9 @@ func (l *life) writeResume(path string) error {
 		return err
 	}
 	var script strings.Builder
-	script.WriteString("usage in=100 out=20\n\n== look\nwhen \"go on\"\nloop\n")
+	script.WriteString("usage in=100 out=20\n\n== look\nwhen \"go on\"\nloop\nchunks 1\n")
 	called := false
-	for _, c := range a.calls {
+	for _, c := range a.latest() {
 		switch c.code {
 		case session.CodeUnknown:
 			script.WriteString("call read {\"file_path\":\"notes.txt\"}\n")
@@ -171,7 +173,7 @@ func (l *life) writeResume(path string) error {
 	if !called {
 		script.WriteString("text " + resumedAnswer + "\n")
 	}
-	script.WriteString("\n== answer\nwhen not \"go on\"\nloop\ntext " + resumedAnswer + "\n")
+	script.WriteString("\n== answer\nwhen not \"go on\"\nloop\nchunks 1\ntext " + resumedAnswer + "\n")
 	return os.WriteFile(path, []byte(script.String()), 0o600)
 }
 
@@ -246,6 +248,17 @@ func (a *act) note(ev *session.Event) {
 			}
 		}
 	}
+}
+
+// latest are the calls without those that were asked for again later.
+func (a *act) latest() (calls []*call) {
+	for i, c := range a.calls {
+		same := func(later *call) bool { return later.name == c.name && later.args == c.args }
+		if !slices.ContainsFunc(a.calls[i+1:], same) {
+			calls = append(calls, c)
+		}
+	}
+	return calls
 }
 
 // entered counts the user messages of a text.

@@ -4,9 +4,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -64,7 +61,7 @@ type matrix struct {
 }
 
 // point is one life: play until the crash, then resume.
-func (m *matrix) point(s *stage, at crash, what session.Type) {
+func (m *matrix) point(s *scene, at crash, what session.Type) {
 	l := s.newLife()
 	defer l.remove()
 	died, err := l.play(at)
@@ -74,14 +71,14 @@ func (m *matrix) point(s *stage, at crash, what session.Type) {
 	}
 	v := l.judgeCrash()
 	if v.ok() {
-		v.merge(l.resume(1, crash{}))
+		v.merge(l.resume(1))
 	}
 	m.add(fmt.Sprintf("%s (%s)", at, what), true, v)
 }
 
 // resumes are the lives that crash at one place of the play and then in the resume,
 // at one place after another until it has no more.
-func (m *matrix) resumes(s *stage, at crash, what session.Type) {
+func (m *matrix) resumes(s *scene, at crash, what session.Type) {
 	for offset := 0; ; offset++ {
 		reached := false
 		for _, when := range []string{"before", "after"} {
@@ -93,13 +90,13 @@ func (m *matrix) resumes(s *stage, at crash, what session.Type) {
 	}
 }
 
-func (m *matrix) resumePoint(s *stage, at crash, what session.Type, when string, offset int) (reached bool) {
+func (m *matrix) resumePoint(s *scene, at crash, what session.Type, when string, offset int) (reached bool) {
 	l := s.newLife()
 	defer l.remove()
 	died, err := l.play(at)
 	name := fmt.Sprintf("%s (%s)", at, what)
 	if err != nil || !died {
-		m.add(name, false, verdict{broken: errorText(fmt.Errorf("the first crash did not happen: %w", err))})
+		m.add(name, false, verdict{broken: "the first crash did not happen. " + errorText(err)})
 		return false
 	}
 	v := l.judgeCrash()
@@ -111,7 +108,7 @@ func (m *matrix) resumePoint(s *stage, at crash, what session.Type, when string,
 	}
 	v.merge(l.judgeCrash())
 	if v.ok() {
-		v.merge(l.resume(2, crash{}))
+		v.merge(l.resume(2))
 	}
 	m.add(name, true, v)
 	return true
@@ -203,75 +200,4 @@ func errorText(err error) string {
 		return ""
 	}
 	return err.Error()
-}
-
-// TestCrashTruncation cuts the log of the whole play at every byte of its last 8 KB:
-// it opens, is valid, and keeps every whole line before the cut.
-func TestCrashTruncation(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	l := s.newLife()
-	if died, err := l.play(crash{}); err != nil || died {
-		t.Fatal(died, err)
-	}
-	log, err := os.ReadFile(l.log())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	inParallel(truncatedBytes, func(i int) {
-		cut := len(log) - 1 - i
-		if err := l.openCut(log[:cut], i%resumedEvery == 0); err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			t.Errorf("cut after %d of %d bytes: %v", cut, len(log), err)
-		}
-	})
-}
-
-const (
-	truncatedBytes = 8 << 10
-	resumedEvery   = 97 // a prime: the cuts meet every part of a line
-)
-
-// openCut opens a copy of the log's first bytes, and resumes it when asked to.
-func (l *life) openCut(log []byte, resume bool) error {
-	c := l.stage.newLife()
-	defer c.remove()
-	c.work = l.work // the session says where it works; nothing is changed there
-	rel, err := filepath.Rel(l.home, l.log())
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(c.home, rel)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, log, 0o600); err != nil {
-		return err
-	}
-	opened, _, err := session.Open(c.sessions(), path)
-	if err != nil {
-		return err
-	}
-	if err := opened.Close(); err != nil {
-		return err
-	}
-	if err := checkLog(path); err != nil {
-		return err
-	}
-	now, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if whole := log[:strings.LastIndexByte(string(log), '\n')+1]; !strings.HasPrefix(string(now), string(whole)) {
-		return fmt.Errorf("of %d bytes of whole lines some were lost", len(whole))
-	}
-	if !resume {
-		return nil
-	}
-	if v := c.resume(1, crash{}); !v.ok() {
-		return fmt.Errorf("resume: %s", &v)
-	}
-	return nil
 }

@@ -39,7 +39,10 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/llm":         {},
 	"internal/config":      {theirs: []string{"github.com/pelletier/go-toml/v2"}},
 	"internal/early":       {},
-	"internal/termtext":    {theirs: []string{"github.com/charmbracelet/x/ansi"}},
+	"internal/tui/term": {theirs: []string{
+		"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/x/ansi", "golang.org/x/sys", "golang.org/x/term",
+	}},
+	"internal/termtext": {theirs: []string{"github.com/charmbracelet/x/ansi"}},
 }
 
 // noSleep and similar habits are held by the same walk over the tree.
@@ -106,11 +109,14 @@ func forbidden(path string, ours, theirs []string) string {
 	return "may not import " + path + ": only the packages whose row names it may"
 }
 
-// inSynctest reports whether a test file runs under testing/synctest, where Sleep
-// advances a fake clock and waits for nobody.
+// inSynctest reports whether the tests of a file's package run under
+// testing/synctest, where Sleep advances a fake clock and waits for nobody.
 func inSynctest(path string) bool {
-	src, err := os.ReadFile(path)
-	return err == nil && strings.Contains(string(src), `"testing/synctest"`)
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*_test.go"))
+	return err == nil && slices.ContainsFunc(files, func(file string) bool {
+		src, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(src), `"testing/synctest"`)
+	})
 }
 
 func goFiles(t *testing.T, root string) map[string][]string {

@@ -18,6 +18,7 @@ import (
 )
 
 func main() {
+	early.Restore()
 	os.Exit(run(os.Args[1:], std()))
 }
 

@@ -158,15 +158,20 @@ func (a *Assembler) callID(id string, ids map[string]bool) string {
 	if id == "" {
 		id = a.newID()
 	}
-	if a.unique != nil {
-		id = a.unique(id)
-	}
+	id = a.unused(id)
 	free := id
 	for n := 2; ids[free]; n++ {
-		free = id + "#" + strconv.Itoa(n)
+		free = a.unused(id + "#" + strconv.Itoa(n))
 	}
 	ids[free] = true
 	return free
+}
+
+func (a *Assembler) unused(id string) string {
+	if a.unique == nil {
+		return id
+	}
+	return a.unique(id)
 }
 
 // Interrupted is what a cancelled or cut stream leaves for the log: text and

@@ -50,6 +50,12 @@ func (t *turn) spendStep() error {
 	return t.spendAll(budgetSteps, limit, t.a.d.spent.steps)
 }
 
+// callsSpent says that the next call is one too many.
+func (t *turn) callsSpent() bool {
+	limit := t.a.o.Budgets.Calls
+	return limit != 0 && t.a.d.spent.calls >= limit
+}
+
 // spendCalls ends the turn when the call just taken up is one too many; the call
 // and the rest of its message get results that say so.
 func (t *turn) spendCalls() error {
@@ -96,7 +102,9 @@ func (t *turn) budgetNotes() []*llm.Message {
 			notes = append(notes, &m)
 		}
 	}
-	tell(budgetSteps, int64(s.steps), int64(b.Steps))
+	if s.steps < b.Steps { // otherwise nobody is going to read it
+		tell(budgetSteps, int64(s.steps), int64(b.Steps))
+	}
 	tell(budgetCalls, int64(s.calls), int64(b.Calls))
 	if left, limited := t.clock.remaining(); limited {
 		tell(budgetTime, (b.Time - left).Milliseconds(), b.Time.Milliseconds())

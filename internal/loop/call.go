@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"strings"
 
 	"dsh/internal/llm"
 	"dsh/internal/policy"
@@ -73,6 +74,9 @@ func (t *turn) judge(slot *slot) (allowed bool, err error) {
 			return false, nil
 		}
 	}
+	if err := t.a.logPreset(); err != nil {
+		return false, err
+	}
 	decision := t.a.decide(slot.info.Action)
 	err = t.a.append(session.Draft{Data: session.PolicyDecision{CallID: slot.call.ID, Decision: decision.Verdict,
 		Rule: decision.Rule, Reason: decision.Reason, Effect: decision.Effect}})
@@ -93,6 +97,7 @@ func (t *turn) judge(slot *slot) (allowed bool, err error) {
 // those of the session.
 func (a *Agent) decide(action policy.Action) session.Decision {
 	rules := a.o.Rules
+	rules.Preset = a.currentPreset()
 	rules.Rules = append(rules.Rules[:len(rules.Rules):len(rules.Rules)], a.d.rules...)
 	return policy.Decide(rules, action)
 }
@@ -132,11 +137,8 @@ func (t *turn) settle(slot *slot) error {
 	if !slot.final {
 		t.after(slot)
 	}
-	message, err := resultMessage(slot)
-	if err != nil {
-		return err
-	}
-	data := session.ToolResult{Turn: t.n, Step: t.step, Message: message, Meta: encodeMeta(slot.result.Meta)}
+	slot.checkBlocks()
+	data := session.ToolResult{Turn: t.n, Step: t.step, Message: resultMessage(slot), Meta: encodeMeta(slot.result.Meta)}
 	if slot.result.IsError {
 		data.Error = &session.ToolError{Name: errorName(slot.result.Code), Code: slot.result.Code}
 	}
@@ -150,13 +152,15 @@ func (t *turn) settle(slot *slot) error {
 	return t.notes(slot)
 }
 
-// afterAbort says who stopped a body that ended after the turn did. What ended
-// before stays what it was, and so does a failure of the body's own.
+// afterAbort says who stopped a body that ended after the turn did, before what the
+// body itself says of it. What ended before stays what it was, and so does a failure
+// of the body's own.
 func (t *turn) afterAbort(slot *slot) {
 	if slot.final || t.check() == nil || slot.result.Code != session.CodeAborted {
 		return
 	}
-	slot.result.Text = "Error: " + t.stopped() + " while this call was running; it may have taken effect in part or in full. Look before relying on it, and do not repeat it unless asked to."
+	slot.result.Text = "Error: " + t.stopped() + " while this call was running. The call says: " + strings.TrimPrefix(slot.result.Text, "Error: ") +
+		" Unless that tells more, it may have taken effect in part or in full: look before relying on it, and do not repeat it unless asked to."
 	slot.result.Blocks, slot.result.IsError, slot.result.Code = nil, true, session.CodeAborted
 }
 
@@ -164,7 +168,7 @@ func (t *turn) after(slot *slot) {
 	for _, hook := range t.a.o.Extensions.Tool {
 		result, err := hook.After(t.ctx, slot.info, slot.result)
 		if err != nil {
-			slot.result = failed(codeHook, err.Error())
+			slot.withhold(codeHook, err.Error())
 			return
 		}
 		slot.result = result
@@ -192,15 +196,29 @@ func (t *turn) notes(slot *slot) error {
 	return nil
 }
 
-func resultMessage(slot *slot) (llm.Message, error) {
+// checkBlocks withholds a result that no message can hold: a tool that breaks the
+// rules costs one call, not the turn.
+func (s *slot) checkBlocks() {
+	for _, b := range s.result.Blocks {
+		if b.Type == llm.ToolCall || b.Type == llm.ToolResult {
+			s.withhold(tools.Internal, fmt.Sprintf("%s returned a block of type %s, which no result may hold. This is a bug in dsh.", s.call.Name, b.Type))
+			return
+		}
+	}
+}
+
+// withhold puts an error in the place of a result. What the call did, and what was
+// refused, stays true.
+func (s *slot) withhold(code, text string) {
+	old := s.result
+	s.result = failed(code, text)
+	s.result.Changed, s.result.Meta.Refused = old.Changed, old.Meta.Refused
+}
+
+func resultMessage(slot *slot) llm.Message {
 	content := slot.result.Blocks
 	if len(content) == 0 {
 		content = []llm.Block{llm.TextBlock(slot.result.Text)}
-	}
-	for _, b := range content {
-		if b.Type == llm.ToolCall || b.Type == llm.ToolResult {
-			return llm.Message{}, fmt.Errorf("tool %s returned a block of type %s, which no result may hold", slot.call.Name, b.Type)
-		}
 	}
 	return llm.Message{
 		Role: llm.User,
@@ -208,7 +226,7 @@ func resultMessage(slot *slot) (llm.Message, error) {
 			IsError: slot.result.IsError}},
 		Source: llm.Source{Kind: llm.FromTool, CallID: slot.call.ID},
 		ID:     session.NewID(),
-	}, nil
+	}
 }
 
 // notice is a note of dsh itself to the model.

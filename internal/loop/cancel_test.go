@@ -96,9 +96,10 @@ func TestCX05CancelClearsTheLatch(t *testing.T) {
 		f, release := inLatchWindow(t)
 		f.send("three")
 		f.cancel(false)
+		f.inject("note") // waits for a wake, and there is none any more
 		release()
 		expect(t, "turns", f.log.LastTurn(), 1)
-		expect(t, "the queue", f.waits(), "")
+		expect(t, "the queue", f.waits(), "note")
 		expect(t, "requests", f.model.count(), 1)
 	})
 }
@@ -750,6 +751,7 @@ func TestCX09CancelBetweenTheAnswerAndItsCalls(t *testing.T) {
 		f = newFixture(t, []play{call("probe", `{}`, "probe", `{}`), say("b")}, with(body))
 		f.prompt("hi")
 		expect(t, "a body ran", ran, false)
+		expect(t, "decisions", len(of[session.PolicyDecision](f)), 0)
 		codes, texts := f.results()
 		expect(t, "codes", codes, []string{"ABORTED_BEFORE_DISPATCH", "ABORTED_BEFORE_DISPATCH"})
 		for _, text := range texts {
@@ -844,14 +846,20 @@ func TestH05QueuedMessagesSurviveAnInterrupt(t *testing.T) {
 	})
 }
 
+// busy makes the agent busy with a driver that the test plays.
+func (f *fixture) busy() *activity {
+	act := newActivity(context.Background())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.act = act
+	return act
+}
+
 // A cancel that comes when the turn has decided to end stops the queue.
 func TestCX03CancelAfterTheTurnsDecisionParksTheQueue(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
-		act := newActivity(context.Background())
-		f.mu.Lock()
-		f.act = act
-		f.mu.Unlock()
+		act := f.busy()
 		f.send("queued")
 		f.Agent.close(act)
 		f.cancel(true)
@@ -914,10 +922,7 @@ func TestCX04CancelDuringMaintenance(t *testing.T) {
 func TestCX30LateClockDoesNotHitTheNextTurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{say("a")})
-		act := newActivity(context.Background())
-		f.mu.Lock()
-		f.act = act
-		f.mu.Unlock()
+		act := f.busy()
 		f.send("next")
 		ended := &turn{a: f.Agent, act: act, ctx: act.ctx, end: act.cancel, n: 1}
 		expect(t, "goes on", f.next(act), true)

@@ -2,12 +2,15 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"dsh/internal/llm"
 	"dsh/internal/session"
@@ -24,8 +27,9 @@ func TestSM14FullDiskAtTheEndOfAStep(t *testing.T) {
 		f = newFixture(t, []play{then(func() { room = f.fill() }, say("lost")), say("there")}, s.option)
 		f.prompt("one")
 		expect(t, "statuses", s, "[true false]")
-		if f.Err() == nil {
-			t.Error("nobody says that the disk is full")
+		var full *session.WriteError
+		if !errors.As(f.Err(), &full) {
+			t.Errorf("the error is not the disk's: %v", f.Err())
 		}
 		if _, err := f.Followup("two"); err == nil {
 			t.Error("a send was accepted that no disk holds")
@@ -82,15 +86,55 @@ func TestEX20FullDiskInsideAStep(t *testing.T) {
 	})
 }
 
-// fill makes every write of the log fail as on a full disk, until the returned
-// function makes room again. It puts /dev/full in the place of the open file.
+// A disk that is full now and then: what was accepted is still in the log, and what
+// the log took is valid.
+func TestRandomUseOfAFullDisk(t *testing.T) {
+	for seed := range uint64(rides) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := newRide(t, seed+2000, false)
+				r.full = true
+				r.f.send("first") // there is no file before
+				stop, stopped := make(chan struct{}), make(chan struct{})
+				go func() {
+					defer close(stopped)
+					r.fillNowAndThen(stop)
+				}()
+				r.run()
+				close(stop)
+				<-stopped
+				r.full = false
+				r.run() // the disk has room again, and all goes on
+				r.f.accountFor(r.accepted)
+			})
+		})
+	}
+}
+
+func (r *ride) fillNowAndThen(stop <-chan struct{}) {
+	rng := rand.New(rand.NewPCG(r.seed, 77))
+	for {
+		select {
+		case <-stop:
+			return
+		case <-time.After(time.Duration(rng.IntN(150)) * time.Millisecond):
+		}
+		room := r.f.fill()
+		time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond)
+		room()
+	}
+}
+
+// fill makes every write of the log fail, as a full disk does, until the returned
+// function makes room again. It puts a descriptor that cannot write in the place of
+// the log's own.
 func (f *fixture) fill() (room func()) {
 	f.t.Helper()
 	fd, err := descriptor(f.log.Path())
 	must(f.t, err)
 	saved, err := syscall.Dup(fd)
 	must(f.t, err)
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	full, err := os.Open(f.log.Path())
 	must(f.t, err)
 	must(f.t, syscall.Dup3(int(full.Fd()), fd, syscall.O_CLOEXEC))
 	must(f.t, full.Close())

@@ -2,10 +2,10 @@ package loop
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"dsh/internal/llm"
 	"dsh/internal/prompt"
@@ -13,8 +13,8 @@ import (
 )
 
 // A model that repeats itself is reminded at the counts of repeatReminders and
-// stopped at repeatStop, if the results were the same as well: then nothing the
-// turn does can change what it does next.
+// stopped at repeatStop results in a row that were the same as well: then nothing
+// the turn does can change what it does next.
 var repeatReminders = []int{3, 5}
 
 const repeatStop = 8
@@ -26,8 +26,8 @@ type repeats struct {
 	name   string
 	args   string
 	count  int
-	result [sha256.Size]byte
-	same   bool // all results of the row were alike
+	result [sha256.Size]byte // of the last call
+	alike  int               // how many of the last results were this one
 
 	pending map[string]session.ToolCall // called, not answered
 }
@@ -56,17 +56,20 @@ func (r *repeats) count1(call session.ToolCall, m llm.Message) {
 	key := call.Name + "\x00" + canonical(call.Arguments)
 	digest := digestOf(m)
 	if key != r.key {
-		*r = repeats{key: key, name: call.Name, args: call.Arguments, result: digest, same: true, pending: r.pending}
+		*r = repeats{key: key, name: call.Name, args: call.Arguments, pending: r.pending}
+	}
+	if digest != r.result {
+		r.result, r.alike = digest, 0
 	}
 	r.count++
-	r.same = r.same && digest == r.result
+	r.alike++
 }
 
 // verdict is what the last result calls for: a note to the model, or the reason to
 // end the turn.
 func (r *repeats) verdict() (note, stop string) {
-	if r.count >= repeatStop && r.same {
-		return "", fmt.Sprintf("guard: %s was called %d times in a row with the same arguments and the same result", r.name, r.count)
+	if r.alike >= repeatStop {
+		return "", fmt.Sprintf("guard: %s was called %d times in a row with the same arguments and the same result", r.name, r.alike)
 	}
 	if slices.Contains(repeatReminders, r.count) {
 		return prompt.RepeatNotice(r.name, r.count, r.args), ""
@@ -74,10 +77,16 @@ func (r *repeats) verdict() (note, stop string) {
 	return "", ""
 }
 
-// canonical is the arguments with sorted keys; what is not JSON stands for itself.
+// canonical is the arguments with sorted keys and every digit of their numbers; what
+// is not JSON stands for itself.
 func canonical(arguments string) string {
+	if !json.Valid([]byte(arguments)) {
+		return arguments
+	}
 	var v any
-	if json.Unmarshal([]byte(arguments), &v) != nil {
+	d := json.NewDecoder(strings.NewReader(arguments))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
 		return arguments
 	}
 	sorted, err := json.Marshal(v)
@@ -91,9 +100,10 @@ func canonical(arguments string) string {
 func digestOf(m llm.Message) [sha256.Size]byte {
 	h := sha256.New()
 	for _, b := range m.Content {
-		text, err := json.Marshal(b.Content)
+		b.ToolCallID = ""
+		text, err := json.Marshal(b)
 		if err != nil {
-			text = []byte(hex.EncodeToString([]byte(fmt.Sprint(b.Content))))
+			text = fmt.Append(nil, b)
 		}
 		h.Write(text)
 	}

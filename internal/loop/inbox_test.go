@@ -331,6 +331,59 @@ func TestINB02SteerJoinsTheRunningTurn(t *testing.T) {
 	})
 }
 
+// A driver that goes on with the queue opens each turn to steering anew.
+func TestINB02SteerJoinsTheSecondTurnOfADriver(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		f := newFixture(t, []play{stubborn(release, text("a")), stubborn(release, text("b")), say("c")})
+		f.send("one")
+		f.send("two")
+		synctest.Wait()
+		release <- struct{}{}
+		synctest.Wait()
+		f.steer("also")
+		expect(t, "the queue", f.Queue()[0].Target, session.NextStep)
+		close(release)
+		f.idle()
+		expect(t, "turns", f.log.LastTurn(), 2)
+		expect(t, "step 2", f.sent(2), "user(one) assistant(a) user(two) assistant(b) user(also)")
+	})
+}
+
+func TestINB03SteerWhileTheTurnIsStoppingGetsItsStep(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var f *fixture
+		once := true
+		f = newFixture(t, []play{say("a"), say("b")}, extended(Extensions{TurnStopping: []TurnStopping{
+			atStopping(func(context.Context, Stopping) (Ending, error) {
+				if once {
+					once = false
+					f.steer("also")
+				}
+				return Ending{}, nil
+			})}}))
+		f.prompt("hi")
+		expect(t, "turns", f.log.LastTurn(), 1)
+		expect(t, "step 2", f.sent(1), "user(hi) assistant(a) user(also)")
+	})
+}
+
+// An injection after the last boundary of a turn wakes nobody; a steer does.
+func TestIN31InputAfterTheTurnsDecision(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFixture(t, nil)
+		act := f.busy()
+		f.Agent.close(act)
+		f.inject("note")
+		expect(t, "goes on for an injection", f.next(act), false)
+		f.steer("steer")
+		expect(t, "the steer opens a turn", f.Queue()[1].Target, session.NextTurn)
+		expect(t, "goes on for a steer", f.next(act), true)
+		f.drive(act)
+		expect(t, "the request", f.sent(0), "user(note) user(steer)")
+	})
+}
+
 func TestINB03PendingNoticeGetsItsStep(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -154,38 +154,48 @@ func (f *fixture) results() (codes []string, texts []string) {
 	return codes, texts
 }
 
-// crash goes on with what this moment's death of the process would leave: a copy of
-// the file as it is, opened in another store. The first life runs on unharmed.
+// crash goes on with what this moment's death of the process would leave. The first
+// life runs on unharmed.
 func (f *fixture) crash(plays []play, opts ...option) (*fixture, session.Opened) {
 	f.t.Helper()
-	return f.crashTorn(0, plays, opts...)
+	return f.file().open(f.t, plays, opts...)
 }
 
-// crashTorn is crash with the last bytes of the file lost.
-func (f *fixture) crashTorn(lost int, plays []play, opts ...option) (*fixture, session.Opened) {
+// logFile is a session's log, taken as it is at a moment.
+type logFile struct {
+	path  string // below the store's root
+	bytes []byte
+}
+
+func (f *fixture) file() logFile {
 	f.t.Helper()
 	bytes, err := os.ReadFile(f.log.Path())
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	bytes = bytes[:len(bytes)-lost]
 	rel, err := filepath.Rel(f.root, f.log.Path())
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	root := filepath.Join(f.t.TempDir(), "sessions")
-	path := filepath.Join(root, rel)
+	return logFile{rel, bytes}
+}
+
+// open puts the file into a store of its own and attaches an agent to it.
+func (l logFile) open(t *testing.T, plays []play, opts ...option) (*fixture, session.Opened) {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "sessions")
+	path := filepath.Join(root, l.path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		f.t.Fatal(err)
+		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, bytes, 0o600); err != nil {
-		f.t.Fatal(err)
+	if err := os.WriteFile(path, l.bytes, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	log, opened, err := session.Open(root, path)
 	if err != nil {
-		f.t.Fatal(err)
+		t.Fatal(err)
 	}
-	return attach(f.t, root, log, plays, opts...), opened
+	return attach(t, root, log, plays, opts...), opened
 }
 
 // passFlush lets the bubble's clock pass the time that a chunk may wait for the disk.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"dsh/internal/llm"
+	"dsh/internal/policy"
 	"dsh/internal/session"
 	"dsh/internal/tools"
 )
@@ -500,6 +501,30 @@ func TestCP04LogIsOnDiskBeforeABodyRuns(t *testing.T) {
 		})))
 		f.prompt("go")
 		expect(t, "runs", runs, 1)
+	})
+}
+
+// stopper is a tool that lets the user cancel just before the barrier of its call.
+type stopper struct {
+	*probe
+	cancel func()
+}
+
+func (s *stopper) Action(env tools.Env, args json.RawMessage) (policy.Action, error) {
+	s.cancel()
+	return s.probe.Action(env, args)
+}
+
+func TestCP05CancelAtTheBarrierOfACall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var f *fixture
+		runs := 0
+		f = newFixture(t, []play{call("probe", "{}")},
+			with(&stopper{reaching(&runs, func() {}), func() { f.cancel(true) }}))
+		f.prompt("go")
+		expect(t, "runs", runs, 0)
+		expect(t, "code", of[session.ToolResult](f)[0].Error.Code, session.CodeNotRun)
+		expect(t, "the end", f.ends(), "aborted{user,}")
 	})
 }
 

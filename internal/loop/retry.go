@@ -59,26 +59,32 @@ func (p RetryPolicy) key() string {
 
 // retries is the waits of the open step, as a fold.
 type retries struct {
-	id     string
-	count  map[string]int // by provider and policy key
+	chains map[string]chain // by provider and policy key
 	codes  map[llm.Code]int
 	waited time.Duration
+}
+
+// chain is the retries of one provider under the same limits.
+type chain struct {
+	id string
+	n  int // of the last one
 }
 
 func (r *retries) apply(ev *session.Event) {
 	switch data := ev.Data.(type) {
 	case session.StepStart:
-		*r = retries{count: map[string]int{}, codes: map[llm.Code]int{}}
+		*r = retries{chains: map[string]chain{}, codes: map[llm.Code]int{}}
 	case session.Retry:
-		if r.count == nil {
+		if r.chains == nil {
 			return
 		}
-		r.id = data.RetryID
-		r.count[data.Provider+"\x00"+data.PolicyKey]++
+		r.chains[chainKey(data.Provider, data.PolicyKey)] = chain{data.RetryID, data.Retry}
 		r.codes[data.Failure.Code]++
 		r.waited += time.Duration(data.DelayMs) * time.Millisecond
 	}
 }
+
+func chainKey(provider, policyKey string) string { return provider + "\x00" + policyKey }
 
 // backoff is the recovery that comes last: it waits and sends again, as long as the
 // failure may pass and the policy allows.
@@ -89,12 +95,12 @@ type backoff struct{ a *Agent }
 func (b *backoff) RequestError(ctx context.Context, f RequestFailure) (retry bool, err error) {
 	policy, past := b.a.o.Retry, &b.a.d.retries
 	provider := f.Route.Config.Provider
-	n := past.count[provider+"\x00"+policy.key()] + 1
+	last := past.chains[chainKey(provider, policy.key())]
+	id, n := last.id, last.n+1
 	delay, ok := policy.delay(f.Failure, n, past, b.a.o.Random)
 	if !ok {
 		return false, nil
 	}
-	id := past.id
 	if n == 1 {
 		id = session.NewID()
 	}
@@ -126,10 +132,10 @@ func (p RetryPolicy) delay(f *llm.Failure, n int, past *retries, random func() f
 	}
 	var delay time.Duration
 	if f.ProviderRetryAfterMs != nil {
-		delay = time.Duration(*f.ProviderRetryAfterMs) * time.Millisecond
-		if delay > p.HeaderCap {
+		if *f.ProviderRetryAfterMs > p.HeaderCap.Milliseconds() {
 			return 0, false
 		}
+		delay = time.Duration(*f.ProviderRetryAfterMs) * time.Millisecond
 		delay += time.Duration(float64(delay) * jitterHeader * random())
 	} else {
 		doubled := float64(p.Base) * math.Pow(2, float64(n-1))

@@ -70,7 +70,8 @@ func (s *schedule) advance() error {
 }
 
 // mayStart reads the mode of the next call now, not earlier: results before it may
-// have changed what is registered.
+// have changed it. The call that is one too many is a barrier too, for it ends the
+// turn, and those before it were within the budget.
 func (s *schedule) mayStart() bool {
 	if s.next >= len(s.slots) || s.t.ctx.Err() != nil || s.running >= s.t.a.o.MaxParallel {
 		return false
@@ -79,7 +80,7 @@ func (s *schedule) mayStart() bool {
 		return false
 	}
 	slot := &s.slots[s.next]
-	slot.exclusive = !s.t.a.o.Tools.Concurrent(slot.call.Name, slot.call.Arguments)
+	slot.exclusive = s.t.callsSpent() || !s.t.a.o.Tools.Concurrent(slot.call.Name, slot.call.Arguments)
 	return !slot.exclusive || s.commit == s.next
 }
 

@@ -3,6 +3,8 @@ package loop
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"dsh/internal/llm"
 	"dsh/internal/policy"
@@ -21,9 +23,9 @@ type driverState struct {
 	open    int         // the turn that has no end yet, 0 none
 	frozen  *llm.Header // the last logged header: its prompt and tools stay in force
 	context *session.RequestContext
-	calls   map[string]bool // ids of all calls, so that none is used twice
-	preset  string          // last logged
-	rules   []policy.Rule   // made during the session
+	calls   map[string]int // ids of all calls, so that none is used twice; see use
+	preset  string         // last logged
+	rules   []policy.Rule  // made during the session
 	repeat  repeats
 	retries retries
 	spent   spent
@@ -31,7 +33,7 @@ type driverState struct {
 
 func (d *driverState) init(a *Agent) {
 	d.a = a
-	d.calls = map[string]bool{}
+	d.calls = map[string]int{}
 	reader := a.log.Reader(0)
 	defer reader.Close()
 	for _, ev := range reader.Next() {
@@ -62,7 +64,7 @@ func (d *driverState) apply(ev *session.Event) {
 		d.context = &data
 	case session.AssistantMessage:
 		for _, call := range data.Message.Calls() {
-			d.calls[call.ID] = true
+			d.use(call.ID)
 		}
 	case session.PolicyPreset:
 		d.preset = data.Preset
@@ -129,13 +131,27 @@ func (d *driverState) newCallID() string {
 
 // uniqueCallID keeps an id unless the session has used it.
 func (d *driverState) uniqueCallID(id string) string {
-	if !d.calls[id] {
+	if d.calls[id] == 0 {
 		return id
 	}
-	for n := 2; ; n++ {
-		if next := fmt.Sprintf("%s-%d", id, n); !d.calls[next] {
+	for n := d.calls[id]; ; n++ {
+		if next := fmt.Sprintf("%s-%d", id, n); d.calls[next] == 0 {
 			return next
 		}
+	}
+}
+
+// use notes that an id is taken. The number beside it is the first suffix to try when
+// it comes again: a provider that counts from zero in every answer would make each
+// search longer than the last.
+func (d *driverState) use(id string) {
+	d.calls[id] = max(d.calls[id], 2)
+	i := strings.LastIndexByte(id, '-')
+	if i < 0 || d.calls[id[:i]] == 0 {
+		return
+	}
+	if n, err := strconv.Atoi(id[i+1:]); err == nil {
+		d.calls[id[:i]] = max(d.calls[id[:i]], n+1)
 	}
 }
 
@@ -147,10 +163,10 @@ func sameTools(schemas []llm.ToolSchema, names []string) bool {
 var presetNames = map[policy.Preset]string{policy.PresetReadOnly: "read-only", policy.PresetAsk: "workspace-write",
 	policy.PresetWorkspace: "workspace-write", policy.PresetFull: "danger-full-access"}
 
-// logPreset records the rules' preset, in our words and in the original's, unless
+// logPreset records the preset of now, in our words and in the original's, unless
 // the log says so already.
 func (a *Agent) logPreset() error {
-	preset := a.o.Rules.Preset
+	preset := a.currentPreset()
 	if a.d.preset == string(preset) {
 		return nil
 	}

@@ -56,7 +56,7 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 		}
 	}
 	a.close(act)
-	err = a.append(session.Draft{Data: session.TurnEnd{Turn: t.n, Reason: reason}})
+	err = a.endTurn(t.n, reason)
 	if err == nil {
 		err = a.log.Sync()
 	}
@@ -88,14 +88,19 @@ func (a *Agent) closeBroken() error {
 	if err := a.requeue(&activity{}, box.Claimed()); err != nil {
 		return err
 	}
+	failure := &llm.Failure{Code: llm.CodeUnknown, Message: "the session log could not be written"}
+	return a.endTurn(a.d.open, session.EndReason{Kind: session.Failed, Failure: failure})
+}
+
+// endTurn closes a turn, and before it the step that the log could not take the end
+// of.
+func (a *Agent) endTurn(n int, reason session.EndReason) error {
 	step := a.log.OpenStep()
 	drafts := session.Pair(step, session.Broken)
 	if step.Step > 0 {
 		drafts = append(drafts, session.Draft{Data: session.StepEnd{Turn: step.Turn, Step: step.Step}})
 	}
-	failure := &llm.Failure{Code: llm.CodeUnknown, Message: "the session log could not be written"}
-	return a.append(append(drafts, session.Draft{Data: session.TurnEnd{Turn: a.d.open,
-		Reason: session.EndReason{Kind: session.Failed, Failure: failure}}})...)
+	return a.append(append(drafts, session.Draft{Data: session.TurnEnd{Turn: n, Reason: reason}})...)
 }
 
 // run is the loop over steps. owes says that tools ran and the model has not read

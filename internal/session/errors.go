@@ -106,7 +106,7 @@ func (e *WriteError) Unwrap() error { return e.Cause }
 // shortName is how a person names the session of a log: the first characters of
 // its id, or its path when it does not lie in a store.
 func shortName(path string) string {
-	id := filepath.Base(filepath.Dir(path))
+	id := idOf(path)
 	if filepath.Base(path) == logName && uuidLike(id) {
 		return id[:shortID]
 	}

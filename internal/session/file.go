@@ -85,7 +85,11 @@ func (f *logFile) write(lines []byte, first, last int) error {
 	crashPoint("before", first, last)
 	if _, err := f.f.Write(lines); err != nil {
 		f.torn = true
-		return &WriteError{Path: f.path, Cause: errors.Join(bare(err), f.mend())}
+		err = bare(err)
+		if mendErr := f.mend(); mendErr != nil {
+			err = fmt.Errorf("%w; %w", err, mendErr)
+		}
+		return &WriteError{Path: f.path, Cause: err}
 	}
 	f.size += int64(len(lines))
 	crashPoint("after", first, last)

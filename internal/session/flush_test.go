@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -68,6 +69,54 @@ func TestWB02ChunksOfOneWindowAreOneBatch(t *testing.T) {
 		}
 		mustClose(t, l)
 	})
+}
+
+func TestWB03FlushesSideBySideCoverWhatCameBefore(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	turn := startTurn(t, l)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for range 20 {
+				evs, err := l.Append(delta2(turn, "x"))
+				if err == nil {
+					err = l.Sync()
+				}
+				if err != nil {
+					t.Error(i, err)
+					return
+				}
+				l.mu.Lock()
+				written := l.written
+				l.mu.Unlock()
+				if written <= evs[0].Seq {
+					t.Errorf("chunk %d still waits after a flush", evs[0].Seq)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if l.file.synced != fileSize(t, l.path) {
+		t.Errorf("synced %d bytes of %d", l.file.synced, fileSize(t, l.path))
+	}
+	valid(t, l.path)
+}
+
+func TestJL23SessionsDoNotShareTheirFailures(t *testing.T) {
+	t.Parallel()
+	one, two := newLog(t), newLog(t)
+	turn1, turn2 := startTurn(t, one), startTurn(t, two)
+	free := full(t, one)
+	seqs1, seqs2 := stream(t, one, turn1, 3), stream(t, two, turn2, 3)
+	if err := one.Sync(); err == nil {
+		t.Error("no error")
+	}
+	mustAppend(t, two, answered(turn2, seqs2))
+	free()
+	mustAppend(t, one, answered(turn1, seqs1))
+	valid(t, one.path)
+	valid(t, two.path)
 }
 
 func TestWB04AChunkAfterABarrierOpensANewWindow(t *testing.T) {
@@ -146,7 +195,7 @@ func TestF07AFullDiskIsSaidAndSurvived(t *testing.T) {
 	if !errors.As(err, &failed) || !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{"disk full", "free space", filepath.Dir(l.path)} {
+	for _, want := range []string{"disk full", "free space", filepath.Dir(l.path), "cut the half-written end"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}
@@ -158,6 +207,9 @@ func TestF07AFullDiskIsSaidAndSurvived(t *testing.T) {
 	defer r.Close()
 	if evs := r.Next(); evs[len(evs)-1].Type == TypeTitle {
 		t.Error("the failed event was published")
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("more than one line: %q", err)
 	}
 	free()
 	if got := linesOf(t, l.path); !slices.Equal(got, before) {
@@ -243,7 +295,7 @@ func TestWB09AStoreThatCannotBeMade(t *testing.T) {
 	if err := os.WriteFile(file, nil, fileMode); err != nil {
 		t.Fatal(err)
 	}
-	l, err := Create(file, Header{Cwd: testCwd}) // JL17: the root is not a directory
+	l, err := Create(file, Header{Cwd: testCwd}) // the root is not a directory
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,8 +83,10 @@ func findPath(root, path string) (Entry, error) {
 	if err != nil {
 		return Entry{}, &NotFoundError{What: path}
 	}
-	_, stored := inStore(root, path)
-	return entry(path, stored), nil
+	if in, ok := inStore(root, path); ok {
+		return entry(in, true), nil
+	}
+	return entry(path, false), nil
 }
 
 // Latest is the session of a project that was used last, leaving out those of
@@ -143,8 +145,6 @@ func logsIn(project string, want func(id string) bool) ([]string, error) {
 	return paths, nil
 }
 
-func idOf(path string) string { return filepath.Base(filepath.Dir(path)) }
-
 func entries(paths []string) []Entry {
 	list := make([]Entry, len(paths))
 	for i, path := range paths {
@@ -170,7 +170,7 @@ func entry(path string, stored bool) Entry {
 	err = ld.scanHeader(lines, path)
 	if err == nil && stored {
 		e.LockedBy = holder(filepath.Dir(path))
-		err = ld.belongs(path, e.ID)
+		err = ld.belongs(path)
 	}
 	if err != nil {
 		e.Damaged = err

@@ -40,7 +40,7 @@ func TestF05OneBadSessionDoesNotHideTheOthers(t *testing.T) {
 	put(t, root, "good", "/p", titleLine("0", "2000", "fine"))
 	writeLog(t, root, Header{ID: "garbage", Cwd: "/p"}, "\x00\x01garbage")
 	writeLog(t, root, Header{ID: "newer", Cwd: "/p"}, `{"type":"session","version":3}`)
-	writeLog(t, root, Header{ID: "empty", Cwd: "/p"}, "") // JL18
+	writeLog(t, root, Header{ID: "empty", Cwd: "/p"}, "")
 	dead := put(t, root, "dead", "/q", titleLine("0", "1500", "locked by nobody"))
 	if err := os.WriteFile(filepath.Join(filepath.Dir(dead), lockName), []byte("2147483646\n"), fileMode); err != nil {
 		t.Fatal(err)

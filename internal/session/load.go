@@ -23,7 +23,8 @@ type loaded struct {
 // crash can have made it, is left out; any other is a *DamagedError.
 //
 // Chunks before the last assistant message are only counted: nobody needs them, and
-// they are most of a log.
+// they are most of a log. Damage inside them that leaves the count right is found by
+// whoever reads them, such as dsh verify.
 func load(f io.ReaderAt, size int64, path string) (*loaded, error) {
 	for end := size; ; {
 		needed, err := lastMessageAt(f, end)
@@ -68,12 +69,13 @@ func (ld *loaded) scan(lines *lineReader, path string, needed int64) error {
 		if err == io.EOF {
 			return nil
 		}
-		if err == nil {
-			err = ld.take(line, at < needed)
-		} else if err != errLongLine {
+		if err == errLongLine {
+			return &DamagedError{Path: path, Line: lines.number + 1, Cause: err}
+		}
+		if err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
-		if err == nil {
+		if err = ld.take(line, at < needed); err == nil {
 			ld.size, ld.unended = lines.offset, !ended
 			continue
 		}

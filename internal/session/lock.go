@@ -18,14 +18,14 @@ type writerLock struct{ f *flock.Flock }
 
 // lockDir takes the lock of the session in dir, or says at once who has it.
 func lockDir(dir string) (*writerLock, error) {
-	path := filepath.Join(dir, lockName)
+	path, log := filepath.Join(dir, lockName), filepath.Join(dir, logName)
 	f := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(fileMode))
 	got, err := f.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("lock the session: %w", err)
+		return nil, &WriteError{Path: log, Cause: fmt.Errorf("lock it: %w", err)}
 	}
 	if !got {
-		return nil, &LockedError{Path: filepath.Join(dir, logName), PID: writtenPID(dir)}
+		return nil, &LockedError{Path: log, PID: writtenPID(dir)}
 	}
 	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), fileMode); err != nil {
 		// The pid is only for people; a full disk must not keep a session closed.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func Create(root string, h Header) (*Log, error) {
 	if h.CreatedAt == 0 {
 		h.CreatedAt = time.Now().UnixMilli()
 	}
-	if err := errors.Join(checkRoot(root), checkID(h.ID)); err != nil {
+	if err := cmp.Or(checkRoot(root), checkID(h.ID)); err != nil {
 		return nil, err
 	}
 	line, err := json.Marshal(h)
@@ -144,24 +145,20 @@ func (l *Log) commit(evs []Event) {
 	l.wake()
 }
 
-// dropChunks forgets the chunks before the assistant message at index i. They lie
-// close before it, so the search backward ends at the message before, or the start
-// of the step.
+// dropChunks forgets the chunks before the assistant message at index i. None lie
+// before the message before it, so an event is looked at once.
 func (l *Log) dropChunks(i int) {
 	from := i
-	for from > 0 && !endsChunks(l.events[from-1].Type) {
+	for from > 0 && l.events[from-1].Type != TypeAssistantMessage {
 		from--
 	}
 	kept := slices.DeleteFunc(l.events[from:i], func(ev Event) bool { return ev.Type == TypeAssistantChunk })
 	l.events = slices.Delete(l.events, from+len(kept), i)
 }
 
-// endsChunks: no chunk that is still held lies before an event of this type.
-func endsChunks(t Type) bool { return t == TypeAssistantMessage }
-
 func lastMessage(evs []Event) int {
 	for i := len(evs) - 1; i >= 0; i-- {
-		if endsChunks(evs[i].Type) {
+		if evs[i].Type == TypeAssistantMessage {
 			return i
 		}
 	}

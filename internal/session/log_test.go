@@ -123,7 +123,7 @@ func TestJL01IDsThatTraverseAreRefused(t *testing.T) {
 	}
 }
 
-func TestRS01ACallersIDIsUsedRS21OthersAreRandom(t *testing.T) {
+func TestRS01ACallersIDIsUsed(t *testing.T) {
 	t.Parallel()
 	l, err := Create(t.TempDir(), Header{ID: "mine-1"})
 	if err != nil {
@@ -134,6 +134,10 @@ func TestRS01ACallersIDIsUsedRS21OthersAreRandom(t *testing.T) {
 	if s, err := Read(l.Path()); err != nil || s.Header().ID != "mine-1" || filepath.Base(filepath.Dir(l.Path())) != "mine-1" {
 		t.Error("the id is not in header and path", err)
 	}
+}
+
+func TestRS21IDsAreFreshUUIDs(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for range 100 {
 		id := NewID()
@@ -152,7 +156,7 @@ func TestPS05NothingIsOnDiskBeforeTheFirstAppend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Sync(); err != nil { // PS24: a flush before anything is there
+	if err := l.Sync(); err != nil {
 		t.Fatal(err)
 	}
 	mustClose(t, l)
@@ -162,13 +166,30 @@ func TestPS05NothingIsOnDiskBeforeTheFirstAppend(t *testing.T) {
 	if list, err := List(root); len(list) != 0 || err != nil {
 		t.Error(list, err)
 	}
-	if l, err = Create(root, h); err != nil { // RS18: the id is free again
-		t.Fatal(err)
+	t.Run("RS18 the id is free again", func(t *testing.T) {
+		if l, err = Create(root, h); err != nil {
+			t.Fatal(err)
+		}
+		mustAppend(t, l, title("x"))
+		mustClose(t, l)
+		valid(t, l.Path())
+	})
+}
+
+func TestPS24AFlushBeforeTheFirstAppendChangesNothing(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	for range 2 {
+		if err := l.Sync(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	mustAppend(t, l, title("x"))
-	mustClose(t, l)
+	if err := l.Sync(); err != nil {
+		t.Fatal(err)
+	}
 	if evs := valid(t, l.Path()); len(evs) != 1 || evs[0].Seq != 0 {
-		t.Errorf("PS24: got %v", evs)
+		t.Errorf("got %v", evs)
 	}
 }
 
@@ -186,33 +207,40 @@ func TestRS02ADuplicateIDIsRefused(t *testing.T) {
 	}
 	mustAppend(t, one, title("one"))
 	var locked *LockedError
-	if _, err := two.Append(title("two")); !errors.As(err, &locked) { // RS12: one wins
+	if _, err := two.Append(title("two")); !errors.As(err, &locked) {
 		t.Errorf("got %v", err)
 	}
 	mustClose(t, one)
 	var exists *ExistsError
-	if _, err := two.Append(title("two")); !errors.As(err, &exists) { // PS17, SE18
-		t.Errorf("got %v", err)
-	}
+	t.Run("PS17 a new session does not adopt a stored one", func(t *testing.T) {
+		if _, err := two.Append(title("two")); !errors.As(err, &exists) {
+			t.Errorf("got %v", err)
+		}
+	})
 	two.Close()
-	if _, err := Create(root, Header{ID: "same", Cwd: "/elsewhere"}); !errors.As(err, &exists) {
-		t.Errorf("got %v", err)
-	}
+	t.Run("SE18 nor one of another project", func(t *testing.T) {
+		if _, err := Create(root, Header{ID: "same", Cwd: "/elsewhere"}); !errors.As(err, &exists) {
+			t.Errorf("got %v", err)
+		}
+	})
 	if s, _ := Read(one.Path()); s.State().Title != "one" {
-		t.Error("JL03: the loser wrote over the winner")
+		t.Error("the loser wrote over the winner")
 	}
 }
 
 func TestRS12OfManyCreatorsOneWins(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	var wg sync.WaitGroup
-	won := make(chan *Log, 20)
-	for range cap(won) {
-		l, err := Create(root, Header{ID: "same"})
-		if err != nil {
+	logs := make([]*Log, 20)
+	for i := range logs { // all before the first of them is stored
+		var err error
+		if logs[i], err = Create(root, Header{ID: "same"}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	var wg sync.WaitGroup
+	won := make(chan *Log, len(logs))
+	for _, l := range logs {
 		wg.Go(func() {
 			if _, err := l.Append(title("x")); err == nil {
 				won <- l
@@ -311,22 +339,26 @@ func TestPS13DraftsBelongToTheCallerAgain(t *testing.T) {
 	}
 }
 
-func TestRS15ASecondCloseDoesNothingRS17AfterItNothingIsAccepted(t *testing.T) {
+func TestRS15ASecondCloseDoesNothing(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)
 	turn := startTurn(t, l)
 	stream(t, l, turn, 4)
 	mustClose(t, l)
 	mustClose(t, l)
-	if _, err := l.Append(title("x")); !errors.Is(err, ErrClosed) {
-		t.Errorf("append: %v", err)
-	}
-	if err := l.Sync(); !errors.Is(err, ErrClosed) {
-		t.Errorf("sync: %v", err)
-	}
-	if evs := valid(t, l.path); evs[len(evs)-1].Type != TypeAssistantChunk { // PS32
-		t.Error("the waiting chunks were not written")
-	}
+	t.Run("RS17 after the first nothing is accepted", func(t *testing.T) {
+		if _, err := l.Append(title("x")); !errors.Is(err, ErrClosed) {
+			t.Errorf("append: %v", err)
+		}
+		if err := l.Sync(); !errors.Is(err, ErrClosed) {
+			t.Errorf("sync: %v", err)
+		}
+	})
+	t.Run("PS32 what waited is written", func(t *testing.T) {
+		if evs := valid(t, l.path); evs[len(evs)-1].Type != TypeAssistantChunk {
+			t.Errorf("got %v", types(evs))
+		}
+	})
 }
 
 func TestF04ParallelAppendersAndReaders(t *testing.T) {
@@ -358,7 +390,7 @@ func TestF04ParallelAppendersAndReaders(t *testing.T) {
 					t.Error(err)
 				}
 				if i%10 == 0 {
-					if err := l.Sync(); err != nil { // WB03: flushes run side by side
+					if err := l.Sync(); err != nil {
 						t.Error(err)
 					}
 				}

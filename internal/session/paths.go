@@ -95,6 +95,9 @@ func checkRoot(root string) error {
 	return nil
 }
 
+// idOf is the id under which a log is stored.
+func idOf(path string) string { return filepath.Base(filepath.Dir(path)) }
+
 // stored finds the log with exactly that id, in whatever project; "" if none.
 func stored(root, id string) string {
 	projects, err := os.ReadDir(root)
@@ -110,8 +113,9 @@ func stored(root, id string) string {
 	return ""
 }
 
-// inStore reports whether path is <root>/<slug>/<id>/session.jsonl, and its id.
-func inStore(root, path string) (id string, ok bool) {
+// inStore reports whether path names <root>/<slug>/<id>/session.jsonl, through
+// whatever links; in is that name. The lock beside it is then the session's only one.
+func inStore(root, path string) (in string, ok bool) {
 	rel, err := filepath.Rel(realPath(root), realPath(path))
 	if err != nil {
 		return "", false
@@ -120,7 +124,7 @@ func inStore(root, path string) (id string, ok bool) {
 	if len(parts) != 3 || parts[0] == ".." || parts[2] != logName {
 		return "", false
 	}
-	return parts[1], true
+	return filepath.Join(root, rel), true
 }
 
 // realPath resolves symbolic links as far as the path exists.

@@ -34,24 +34,24 @@ func Open(root, path string) (*Log, Opened, error) {
 	} else if err != nil {
 		return nil, Opened{}, fmt.Errorf("open session: %w", err)
 	}
-	if id, ok := inStore(root, path); ok {
-		return openStored(root, path, id)
+	if in, ok := inStore(root, path); ok {
+		return openStored(root, in)
 	}
-	to, id, cut, err := copyIn(root, path)
+	to, cut, err := copyIn(root, path)
 	if err != nil {
 		return nil, Opened{}, err
 	}
-	l, opened, err := openStored(root, to, id)
+	l, opened, err := openStored(root, to)
 	opened.CopiedFrom, opened.CutBytes = path, cut
 	return l, opened, err
 }
 
-func openStored(root, path, id string) (*Log, Opened, error) {
+func openStored(root, path string) (*Log, Opened, error) {
 	lock, err := lockDir(filepath.Dir(path))
 	if err != nil {
 		return nil, Opened{}, err
 	}
-	l, cut, err := openLocked(root, path, id)
+	l, cut, err := openLocked(root, path)
 	if err != nil {
 		return nil, Opened{}, errors.Join(err, lock.release())
 	}
@@ -65,12 +65,12 @@ func openStored(root, path, id string) (*Log, Opened, error) {
 }
 
 // openLocked loads the log and opens its file behind what is good.
-func openLocked(root, path, id string) (l *Log, cut int64, err error) {
+func openLocked(root, path string) (l *Log, cut int64, err error) {
 	ld, err := loadFile(path)
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := ld.belongs(path, id); err != nil {
+	if err := ld.belongs(path); err != nil {
 		return nil, 0, err
 	}
 	l = &Log{root: root, header: ld.header, path: path, fold: ld.fold, events: ld.events,
@@ -84,12 +84,12 @@ func openLocked(root, path, id string) (l *Log, cut int64, err error) {
 
 // belongs refuses a stored log that lies in another session's directory: its lock
 // would not be that session's.
-func (ld *loaded) belongs(path, id string) error {
-	if ld.header.ID == id {
+func (ld *loaded) belongs(path string) error {
+	if ld.header.ID == idOf(path) {
 		return nil
 	}
 	return &DamagedError{Path: path, Line: 1,
-		Cause: fmt.Errorf("it is session %q in the directory of %q", ld.header.ID, id)}
+		Cause: fmt.Errorf("it is session %q in the directory of %q", ld.header.ID, idOf(path))}
 }
 
 // repair appends the closers, in the time of the last event, and the end of the
@@ -106,13 +106,17 @@ func (l *Log) repair() (Opened, error) {
 	if err != nil {
 		return Opened{}, err
 	}
-	opened := Opened{Closed: evs[:min(closed, len(evs))]}
+	var opened Opened
 	requeued := map[string]bool{}
-	for i := range opened.Closed {
-		if p, ok := opened.Closed[i].Data.(InboxSpliced); ok {
+	for _, ev := range evs[:closed] {
+		switch p := ev.Data.(type) {
+		case InboxSpliced:
 			for _, m := range p.Inserted {
 				requeued[m.ID] = true
 			}
+		case InboxHeld:
+		default:
+			opened.Closed = append(opened.Closed, ev)
 		}
 	}
 	for _, item := range l.fold.inbox.Items() {

@@ -157,7 +157,7 @@ func (s *Snapshot) walk() iter.Seq2[[]byte, []Event] {
 				evs, err = decodeLine(line, next, time)
 			}
 			if err != nil {
-				s.err = fmt.Errorf("%s, line %d: %w", s.path, lines.number, err)
+				s.err = &DamagedError{Path: s.path, Line: lines.number, Cause: err}
 				return
 			}
 			if n := len(evs); n > 0 {
