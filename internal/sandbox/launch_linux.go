@@ -41,6 +41,7 @@ func launch() int {
 	if err != nil {
 		return 1
 	}
+	signals := catchSignals()
 	started := time.Now()
 	pid, failed := begin(spec)
 	if err := writeFrame(reports, encodeStarted(pid, failed)); failed != nil {
@@ -57,7 +58,7 @@ func launch() int {
 		_ = writeFrame(reports, exit.encode()) // if dsh is gone, there is nobody else to tell
 		syscall.Exit(0)
 	}
-	go s.obey(control)
+	go s.obey(control, signals)
 	s.wait(pid)
 	return 0
 }

@@ -76,12 +76,17 @@ func (s *supervisor) left() {
 	s.stop(LeftGrace)
 }
 
-// obey takes orders from dsh; that it is gone is one to stop. So is a signal:
-// somebody may signal everything of ours by name, or a command its parent, and a
-// launcher that just died would leave descendants behind.
-func (s *supervisor) obey(control *os.File) {
+// catchSignals makes a signal an order to stop: somebody may signal everything of
+// ours by name, or a command its parent, and a launcher that just died would leave
+// descendants behind. Call it before there are any.
+func catchSignals() <-chan os.Signal {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	return signals
+}
+
+// obey takes orders from dsh; that it is gone is one to stop.
+func (s *supervisor) obey(control *os.File, signals <-chan os.Signal) {
 	go func() {
 		for range signals {
 			s.stop(s.grace)
