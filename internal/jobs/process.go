@@ -74,7 +74,7 @@ func (p *Process) settle(exit sandbox.Exit, err error) {
 	p.result.Exit = exit
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.causeAt.Before(exit.Ended) { // what came later ended nothing
+	if !p.causeAt.After(exit.Ended) { // what came later ended nothing
 		p.result.TimedOut = p.cause == byTimeout
 		p.result.Aborted = p.cause == byAbort
 	}
