@@ -141,7 +141,7 @@ func (s *fakeStarter) Start(spec sandbox.Spec) (sandbox.Process, error) {
 // end ends the fake: its output first, as with a real one.
 func (p *fakeProcess) end(code int, sig syscall.Signal) {
 	p.once.Do(func() {
-		p.exit.Code, p.exit.Signal, p.exit.Ended = code, sig, time.Now()
+		p.exit.Code, p.exit.Signal, p.exit.Stopped, p.exit.Ended = code, sig, sig != 0, time.Now()
 		time.AfterFunc(p.by.linger, func() {
 			p.Close()
 			close(p.done)

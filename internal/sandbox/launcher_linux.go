@@ -12,6 +12,10 @@ import (
 // then is given up. It is generous because a loaded machine is not an error.
 const launchTimeout = 30 * time.Second
 
+// nudgeAfter is when a launcher that has not answered is continued: its command can
+// have begun, and stopped it, before it could say so.
+const nudgeAfter = time.Second
+
 // Launcher is the real Starter. The zero value is ready to use; it must not be
 // copied. Its methods may be called from several goroutines.
 type Launcher struct {
@@ -165,6 +169,8 @@ func (l *launched) run(s Spec) (*process, error) {
 	deadline := time.Now().Add(launchTimeout)
 	l.control.SetWriteDeadline(deadline)
 	l.reports.SetReadDeadline(deadline)
+	nudge := time.AfterFunc(nudgeAfter, func() { _ = l.proc.Signal(syscall.SIGCONT) })
+	defer nudge.Stop()
 	var answer fields
 	err := writeFrame(l.control, s.encode())
 	if err == nil {

@@ -75,7 +75,11 @@ func decodeStarted(f fields) (pid int, err error) {
 
 func (e Exit) encode() fields {
 	var f fields
-	for _, v := range []int64{int64(e.Code), int64(e.Signal), int64(e.Left), int64(e.Orphans),
+	stopped := int64(0)
+	if e.Stopped {
+		stopped = 1
+	}
+	for _, v := range []int64{int64(e.Code), int64(e.Signal), stopped, int64(e.Left), int64(e.Orphans),
 		e.Started.UnixNano(), e.Ended.UnixNano()} {
 		f.putInt(v)
 	}
@@ -83,7 +87,7 @@ func (e Exit) encode() fields {
 }
 
 func decodeExit(f fields) (Exit, error) {
-	var v [6]int64
+	var v [7]int64
 	for i := range v {
 		n, err := f.int()
 		if err != nil {
@@ -91,6 +95,6 @@ func decodeExit(f fields) (Exit, error) {
 		}
 		v[i] = n
 	}
-	return Exit{Code: int(v[0]), Signal: syscall.Signal(v[1]), Left: int(v[2]), Orphans: int(v[3]),
-		Started: time.Unix(0, v[4]), Ended: time.Unix(0, v[5])}, nil
+	return Exit{Code: int(v[0]), Signal: syscall.Signal(v[1]), Stopped: v[2] != 0, Left: int(v[3]), Orphans: int(v[4]),
+		Started: time.Unix(0, v[5]), Ended: time.Unix(0, v[6])}, nil
 }

@@ -62,7 +62,7 @@ func (p *process) report() (Exit, error) {
 	// Without its launcher the command is on its own; its group is all we know of it.
 	_ = p.proc.Kill()
 	_ = syscall.Kill(-p.pid, syscall.SIGKILL)
-	return Exit{Code: -1, Signal: syscall.SIGKILL, Ended: time.Now()}, ErrLost
+	return Exit{Code: -1, Signal: syscall.SIGKILL, Stopped: true, Ended: time.Now()}, ErrLost
 }
 
 func (p *process) Stop() { p.order(orderStop, p.grace) }

@@ -28,6 +28,7 @@ type Spec struct {
 type Exit struct {
 	Code    int            // exit code; -1 if a signal ended it
 	Signal  syscall.Signal // the signal that ended it, or 0
+	Stopped bool           // a Stop or Kill came before the command ended by itself
 	Left    int            // descendants that outlived the command and were ended after it
 	Orphans int            // descendants that could not be ended (another user's, or stuck in the kernel)
 	Started time.Time

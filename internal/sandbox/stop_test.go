@@ -54,7 +54,7 @@ func TestBSH08ATrapOfTermDecidesTheExit(t *testing.T) {
 	p.Stop()
 	p.Stop()
 	out, exit := finish(t, p)
-	if !strings.HasSuffix(out, "cleaned\n") || exit.Code != 5 || exit.Signal != 0 {
+	if !strings.HasSuffix(out, "cleaned\n") || exit.Code != 5 || exit.Signal != 0 || !exit.Stopped {
 		t.Errorf("%q, %+v", out, exit)
 	}
 	w.dead()

@@ -1,17 +1,6 @@
 package sandbox
 
-import (
-	"os"
-	"syscall"
-)
-
-// signalAll signals every descendant of this process. One that ended meanwhile, or
-// that belongs to somebody else, is no error here: the caller looks again.
-func signalAll(sig syscall.Signal) {
-	for _, pid := range descendants() {
-		_ = syscall.Kill(pid, sig)
-	}
-}
+import "os"
 
 // descendants returns the pids of all live descendants of this process, parents
 // before their children.
