@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// drainTime is how long the output is read after the exit was reported, if
+	// somebody who could not be ended still holds it open. What was written before
+	// is in the pipe and takes no time.
+	drainTime = 250 * time.Millisecond
+	// lostAfter is how much longer than its own deadlines a launcher may take to
+	// report the end of a stopped command before it is given up as hanging.
+	lostAfter = 5 * time.Second
+)
+
+// process is a command under a launcher.
+type process struct {
+	*launched
+	pid   int
+	grace time.Duration
+	done  chan struct{} // closed when exit and err are set
+
+	exit Exit
+	err  error
+
+	mu      sync.Mutex
+	stopped bool
+	giveUp  *time.Timer // ends a launcher that does not answer
+}
+
+func newProcess(l *launched, pid int, grace time.Duration) *process {
+	return &process{launched: l, pid: pid, grace: grace, done: make(chan struct{})}
+}
+
+// watch waits for the exit and settles everything that waits for it.
+func (p *process) watch() {
+	p.exit, p.err = p.report()
+	p.output.SetReadDeadline(time.Now().Add(drainTime))
+	close(p.done)
+	p.mu.Lock()
+	if p.giveUp != nil {
+		p.giveUp.Stop()
+	}
+	p.mu.Unlock()
+	_, _ = p.proc.Wait()
+	p.control.Close()
+	p.reports.Close()
+}
+
+func (p *process) report() (Exit, error) {
+	f, err := readFrame(p.reports)
+	if err == nil {
+		if exit, err := decodeExit(f); err == nil {
+			return exit, nil
+		}
+	}
+	// Without its launcher the command is on its own; its group is all we know of it.
+	_ = p.proc.Kill()
+	_ = syscall.Kill(-p.pid, syscall.SIGKILL)
+	return Exit{Code: -1, Signal: syscall.SIGKILL, Ended: time.Now()}, ErrLost
+}
+
+func (p *process) Stop() { p.order(orderStop, p.grace) }
+
+func (p *process) Kill() { p.order(orderKill, 0) }
+
+func (p *process) order(order byte, grace time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.done:
+		return
+	default:
+	}
+	if p.stopped && order == orderStop {
+		return
+	}
+	p.stopped = true
+	// A command can stop its parent; a stopped launcher hears nothing.
+	_ = p.proc.Signal(syscall.SIGCONT)
+	_, _ = p.control.Write([]byte{order}) // if the launcher is dead, watch knows
+	if p.giveUp == nil {
+		p.giveUp = time.AfterFunc(grace+killWait+lostAfter, func() { _ = p.proc.Kill() })
+	}
+}
+
+func (p *process) Wait(ctx context.Context) (Exit, error) {
+	select {
+	case <-p.done:
+		return p.exit, p.err
+	default:
+	}
+	select {
+	case <-p.done:
+		return p.exit, p.err
+	case <-ctx.Done():
+		return Exit{}, ctx.Err()
+	}
+}
+
+func (p *process) Output() io.ReadCloser { return outputEnd{p.output} }
+
+// outputEnd is the output with its deadline read as its end.
+type outputEnd struct{ *os.File }
+
+func (o outputEnd) Read(b []byte) (int, error) {
+	n, err := o.File.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = io.EOF
+	}
+	return n, err
+}
