@@ -144,7 +144,8 @@ func (e *engine) cancel(who session.CauseKind) {
 	_ = e.agent.Cancel(session.Cause{Kind: who}, true) // with the inbox kept nothing is written
 }
 
-// closeWait bounds how long a closing agent may take: its bodies obey at once.
+// closeWait bounds how long a closing agent may take: its bodies obey at once, but
+// for a command that ignores TERM, which has a grace of 3 s.
 const closeWait = 5 * time.Second
 
 func (e *engine) close() error {
