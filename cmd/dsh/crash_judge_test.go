@@ -217,6 +217,7 @@ func (l *life) resume(n int) (v verdict) {
 		l.judgeInputs(&v, now)
 		l.judgeCalls(&v, now)
 		judgeAgain(&v, before, now)
+		judgeHeld(&v, before, now)
 	}
 	return v
 }
@@ -255,6 +256,16 @@ func judgeAgain(v *verdict, before, now *act) {
 		})
 		if !done {
 			v.broken = fmt.Sprintf("%s %s was not started, and its second try did not succeed", c.name, c.args)
+		}
+	}
+}
+
+// judgeHeld: what waited before the resume waits still, until the user says so.
+func judgeHeld(v *verdict, before, now *act) {
+	for _, item := range before.pending {
+		still := slices.ContainsFunc(now.pending, func(q session.QueueItem) bool { return q.ID == item.ID && q.Held })
+		if !still {
+			v.broken = fmt.Sprintf("%q waited and is not held after the resume", item.Text)
 		}
 	}
 }

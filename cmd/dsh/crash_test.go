@@ -61,7 +61,7 @@ type matrix struct {
 }
 
 // point is one life: play until the crash, then resume.
-func (m *matrix) point(s *stage, at crash, what session.Type) {
+func (m *matrix) point(s *scene, at crash, what session.Type) {
 	l := s.newLife()
 	defer l.remove()
 	died, err := l.play(at)
@@ -78,7 +78,7 @@ func (m *matrix) point(s *stage, at crash, what session.Type) {
 
 // resumes are the lives that crash at one place of the play and then in the resume,
 // at one place after another until it has no more.
-func (m *matrix) resumes(s *stage, at crash, what session.Type) {
+func (m *matrix) resumes(s *scene, at crash, what session.Type) {
 	for offset := 0; ; offset++ {
 		reached := false
 		for _, when := range []string{"before", "after"} {
@@ -90,13 +90,13 @@ func (m *matrix) resumes(s *stage, at crash, what session.Type) {
 	}
 }
 
-func (m *matrix) resumePoint(s *stage, at crash, what session.Type, when string, offset int) (reached bool) {
+func (m *matrix) resumePoint(s *scene, at crash, what session.Type, when string, offset int) (reached bool) {
 	l := s.newLife()
 	defer l.remove()
 	died, err := l.play(at)
 	name := fmt.Sprintf("%s (%s)", at, what)
 	if err != nil || !died {
-		m.add(name, false, verdict{broken: errorText(fmt.Errorf("the first crash did not happen: %w", err))})
+		m.add(name, false, verdict{broken: "the first crash did not happen. " + errorText(err)})
 		return false
 	}
 	v := l.judgeCrash()

@@ -108,11 +108,14 @@ func forbidden(path string, ours, theirs []string) string {
 	return "may not import " + path + ": only the packages whose row names it may"
 }
 
-// inSynctest reports whether a test file runs under testing/synctest, where Sleep
-// advances a fake clock and waits for nobody.
+// inSynctest reports whether the tests of a file's package run under
+// testing/synctest, where Sleep advances a fake clock and waits for nobody.
 func inSynctest(path string) bool {
-	src, err := os.ReadFile(path)
-	return err == nil && strings.Contains(string(src), `"testing/synctest"`)
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*_test.go"))
+	return err == nil && slices.ContainsFunc(files, func(file string) bool {
+		src, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(src), `"testing/synctest"`)
+	})
 }
 
 func goFiles(t *testing.T, root string) map[string][]string {

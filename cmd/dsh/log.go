@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
 	"time"
 
@@ -30,9 +28,7 @@ func newLogCommand(s streams) *cobra.Command {
 			if err != nil || !follow {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
-			defer stop()
-			return followLog(ctx, s, snapshot.Path(), next, asJSON)
+			return followLog(cmd.Context(), s, snapshot.Path(), next, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the stored lines, packed chunks one a line")
@@ -61,6 +57,7 @@ func printLog(s streams, snapshot *session.Snapshot, asJSON bool) (next int, err
 	return next, snapshot.Err()
 }
 
+// followLog goes on until a signal ends the process: there is nothing to put in order.
 func followLog(ctx context.Context, s streams, path string, next int, asJSON bool) error {
 	for ev, err := range session.Follow(ctx, path, next) {
 		if err != nil {

@@ -87,6 +87,13 @@ Without a command, dsh is a conversation line by line; a prompt may begin it.`,
 	)
 	root.AddCommand(newModelCommand(s))
 	addHidden(root, s)
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" { // cobra's own answers any word with its help
+			cmd.Args = noCommand
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 	return root
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dsh/internal/llm"
+	"dsh/internal/loop"
 	"dsh/internal/session"
 )
 
@@ -113,7 +114,7 @@ func (t *tally) finish(err error) result {
 func (t *tally) problem(err error) (code, message string) {
 	switch {
 	case err != nil:
-		return "LOG", err.Error()
+		return string(loop.CodeLog), err.Error()
 	case t.end.Failure != nil:
 		return string(t.end.Failure.Code), t.end.Failure.Message
 	case t.end.Cause != nil:
@@ -121,7 +122,7 @@ func (t *tally) problem(err error) (code, message string) {
 	case t.end.Kind == session.MaxTokens:
 		return "MAX_TOKENS", "the answer hit the output limit"
 	case t.end.Kind == session.Blocked:
-		return "BLOCKED", "the prompt was rejected"
+		return "BLOCKED", "the prompt holds an API key of yours and was not sent: take the key out"
 	}
 	return "", ""
 }

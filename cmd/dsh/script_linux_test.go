@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -76,9 +75,8 @@ func onTerminal(ts *testscript.TestScript, neg bool, args []string) {
 	screen, tty, err := openTerminal()
 	ts.Check(err)
 	defer screen.Close()
-	ts.Check(ts.Exec("env", "-0"))
 	cmd := exec.Command(args[1], args[2:]...)
-	cmd.Env = strings.Split(strings.TrimRight(ts.ReadFile("stdout"), "\x00"), "\x00")
+	cmd.Env = environment(ts)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Stdout, cmd.Stderr = tty, tty
 	err = cmd.Start()

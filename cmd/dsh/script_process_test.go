@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"dsh/internal/session"
 	"dsh/internal/termtext"
 )
 
@@ -34,9 +35,8 @@ func spawn(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: spawn NAME PROGRAM ARGS...")
 	}
-	ts.Check(ts.Exec("env", "-0"))
 	cmd := exec.Command(args[1], args[2:]...)
-	cmd.Env = strings.Split(strings.TrimRight(ts.ReadFile("stdout"), "\x00"), "\x00")
+	cmd.Env = environment(ts)
 	cmd.Dir = ts.MkAbs(".")
 	out, err := os.Create(ts.MkAbs(args[0] + ".out"))
 	ts.Check(err)
@@ -57,6 +57,13 @@ func spawn(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	stageOf(ts).spawned[args[0]] = p
 	ts.Setenv("PID", strconv.Itoa(cmd.Process.Pid))
+}
+
+// environment is the script's, of which testscript hands out single variables only.
+func environment(ts *testscript.TestScript) []string {
+	file := filepath.Join(ts.Getenv("WORK"), ".environment")
+	ts.Check(ts.Exec("sh", "-c", "env -0 > "+file))
+	return strings.Split(strings.TrimRight(ts.ReadFile(file), "\x00"), "\x00")
 }
 
 func spawnedOf(ts *testscript.TestScript, name string) *spawned {
@@ -218,24 +225,24 @@ func lookUp(v any, path string) (string, error) {
 	return string(text), err
 }
 
-// events FILE TYPE... wants every line of FILE to be an event, and these types among
-// them in this order.
+// events FILE TYPE... wants FILE to be a session's header and then events as they
+// are stored, these types among them in this order.
 func checkEvents(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: events FILE TYPE...")
 	}
+	header, rest, _ := strings.Cut(ts.ReadFile(args[0]), "\n")
+	if _, err := session.DecodeHeader([]byte(header)); err != nil {
+		ts.Fatalf("no header (%v): %s", err, header)
+	}
 	wanted := args[1:]
-	for line := range strings.Lines(ts.ReadFile(args[0])) {
-		var ev struct {
-			Type string
-			Seq  *int
-			Time int64
-			Data map[string]any
-		}
-		if err := json.Unmarshal([]byte(line), &ev); err != nil || ev.Type == "" || ev.Seq == nil || ev.Time == 0 || ev.Data == nil {
+	for line := range strings.Lines(rest) {
+		ev := map[string]json.RawMessage{} // its names are exact, a struct's are not
+		err := json.Unmarshal([]byte(line), &ev)
+		if err != nil || ev["type"] == nil || ev["seq"] == nil || ev["time"] == nil || ev["data"] == nil {
 			ts.Fatalf("no event (%v): %s", err, line)
 		}
-		if len(wanted) > 0 && ev.Type == wanted[0] {
+		if len(wanted) > 0 && string(ev["type"]) == strconv.Quote(wanted[0]) {
 			wanted = wanted[1:]
 		}
 	}

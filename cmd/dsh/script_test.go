@@ -78,6 +78,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("DEEPSEEK_API_KEY", scriptKey)
 			env.Setenv("DEEPSEEK_BASE_URL", "http://127.0.0.1:1/v1") // nobody listens
 			env.Setenv("TZ", "UTC")
+			env.Setenv("BAD", "\xff") // no text
 			env.Values[stageKey{}] = &stage{spawned: map[string]*spawned{}}
 			return nil
 		},
@@ -141,7 +142,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // model FILE serves a script, and lets dsh's DeepSeek be there. $MODEL_URL is the
-// base URL.
+// base URL, $MODEL_PROXY the server as a proxy.
 func startScripted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: model FILE")
@@ -159,6 +160,7 @@ func startScripted(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	stageOf(ts).model = m
 	ts.Setenv("MODEL_URL", server.URL+"/v1")
+	ts.Setenv("MODEL_PROXY", server.URL)
 	ts.Setenv("DEEPSEEK_BASE_URL", server.URL+"/v1")
 }
 

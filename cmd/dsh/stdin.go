@@ -30,6 +30,9 @@ func readPrompt(args []string, in io.Reader) (prompt, warn string, err error) {
 		words = append(words, arg)
 	}
 	prompt = strings.TrimSpace(strings.Join(words, " "))
+	if !utf8.ValidString(prompt) {
+		return "", "", usage(errors.New("the prompt is not UTF-8 text: save it as UTF-8, or name the file that holds it"))
+	}
 	piped := ""
 	switch source := kindOf(in); {
 	case source == fromTerminal && prompt == "":

@@ -156,8 +156,8 @@ func (t *turn) afterAbort(slot *slot) {
 		return
 	}
 	said, output, more := strings.Cut(strings.TrimPrefix(slot.result.Text, "Error: "), "\n")
-	slot.result.Text = "Error: " + t.stopped() + " while this call was running: " + said +
-		" Look before relying on it, and do not repeat it unless asked to."
+	slot.result.Text = "Error: " + t.stopped() + " while this call was running. The call says: " + said +
+		" Unless that tells more, it may have taken effect in part or in full: look before relying on it, and do not repeat it unless asked to."
 	if more {
 		slot.result.Text += "\n" + output
 	}

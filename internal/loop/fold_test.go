@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,12 +23,13 @@ func folds(t *testing.T, d *driverState) string {
 	capacity, err := json.Marshal(d.context)
 	must(t, err)
 	return fmt.Sprintf("open %d\nheader %s\ncontext %s\ncalls %v\npreset %s\nrules %+v\nrepeat %+v\nretries %+v\nspent %+v",
-		d.open, header, capacity, d.calls, d.preset, d.rules, d.repeat, d.retries, d.spent)
+		d.open, header, capacity, slices.Sorted(maps.Keys(d.calls)), d.preset, d.rules, d.repeat, d.retries, d.spent)
 }
 
 // replayed folds the log of now, as it lies in the file.
 func (f *fixture) replayed() *driverState {
-	d := &driverState{calls: map[string]bool{}}
+	d := &driverState{calls: maps.Clone(f.d.calls)}
+	clear(d.calls)
 	for _, ev := range f.events() {
 		d.apply(&ev)
 	}

@@ -281,26 +281,16 @@ func TestGuardIsAFoldOverTheLog(t *testing.T) {
 	})
 }
 
-// The same holds for everything else that decides: a process that resumes the log
-// must decide as this one would have.
-func TestDriversFoldsLiveAndReplayed(t *testing.T) {
-	inTime(t, func(t *testing.T) {
-		f := newFixture(t, []play{withIDs("x", arg(1), "x", arg(2)), broken(llm.CodeServer), withIDs("x", arg(3)), say("done")},
-			func(o *Options) { o.Budgets = Budgets{Steps: 3, Calls: 3} })
-		f.prompt("go")
-		fold := func(a *Agent) string {
-			d := &a.d
-			used := make(map[string]bool, len(d.calls))
-			for id, n := range d.calls {
-				used[id] = n > 0
+func TestGD09TwoAgentsHaveTheirOwnChains(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		repeat := []play{call("probe", `{"n":1}`), call("probe", `{"n":1}`), say("done")}
+		one, other := newFixture(t, repeat), newFixture(t, repeat)
+		one.prompt("go")
+		other.prompt("go")
+		for _, f := range []*fixture{one, other} {
+			if text := strings.Join(texts(f.model.request(2)), "\n"); strings.Contains(text, "in a row") {
+				t.Errorf("two calls of each agent make no chain of three: %s", text)
 			}
-			return fmt.Sprintf("%v %+v %+v %+v %v %v %+v", used, d.repeat, d.retries, d.spent, d.preset, d.open, *d.context)
 		}
-		live := fold(f.Agent)
-		if f.d.spent.calls != 3 || len(f.d.calls) != 3 || len(f.d.spent.told) == 0 {
-			t.Errorf("there is nothing to compare: %s", live)
-		}
-		f = f.reopen(nil)
-		expect(t, "after a resume", fold(f.Agent), live)
 	})
 }

@@ -142,7 +142,7 @@ func (r *ride) act(rng *rand.Rand, text string) {
 	case n < 14:
 		r.decide(rng)
 	case n < 15:
-		err := f.Maintenance(context.Background(), func(ctx context.Context) error { return pause(ctx, rng, 30) })
+		err := f.Maintenance(context.Background(), func(ctx context.Context) error { return linger(ctx, rng, 30) })
 		if err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrClosed) && ctxCause(err) == "" {
 			f.t.Errorf("maintenance: %v", err)
 		}
@@ -213,7 +213,7 @@ func (r *ride) roll() *rand.Rand {
 	return rand.New(rand.NewPCG(r.seed^0xd5, r.requests))
 }
 
-func pause(ctx context.Context, rng *rand.Rand, ms int) error {
+func linger(ctx context.Context, rng *rand.Rand, ms int) error {
 	select {
 	case <-time.After(time.Duration(rng.IntN(ms)) * time.Millisecond):
 		return nil
@@ -224,7 +224,7 @@ func pause(ctx context.Context, rng *rand.Rand, ms int) error {
 
 func (r *ride) play(ctx context.Context, req *llm.Request, yield func(llm.Chunk) bool) {
 	rng := r.roll()
-	if pause(ctx, rng, 20) != nil {
+	if linger(ctx, rng, 20) != nil {
 		return
 	}
 	switch n := rng.IntN(12); {
@@ -245,13 +245,13 @@ func (r *ride) play(ctx context.Context, req *llm.Request, yield func(llm.Chunk)
 		fail(llm.Failure{Code: llm.CodeAuth, Message: "no"})(ctx, req, yield)
 	default:
 		yield(text("on and on"))
-		_ = pause(ctx, rng, 500)
+		_ = linger(ctx, rng, 500)
 	}
 }
 
 func (r *ride) tool(ctx context.Context, args string) (tools.Result, error) {
 	rng := r.roll()
-	_ = pause(ctx, rng, 15)
+	_ = linger(ctx, rng, 15)
 	res := tools.Result{Text: fmt.Sprint("ran ", args, rng.IntN(5)), EndsTurn: rng.IntN(8) == 0}
 	if rng.IntN(4) == 0 {
 		res.Contexts = []llm.Message{note("it says more")}

@@ -494,10 +494,10 @@ func TestF04ParallelCallsWhileTheUserSteers(t *testing.T) {
 		f.send("go")
 		expect(t, "bodies", s.now(), "1 2 3 4 5 6 7 8")
 		for n := 8; n >= 1; n-- {
-			s.door(arg(n)) <- tools.Result{Text: "ok"}
 			if _, err := f.Steer(fmt.Sprintf("s%d", n)); err != nil {
 				t.Fatal(err)
 			}
+			s.door(arg(n)) <- tools.Result{Text: "ok"}
 		}
 		f.idle()
 		expect(t, "codes", f.codes(), "ok ok ok ok ok ok ok ok")

@@ -3,6 +3,8 @@ package loop
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"dsh/internal/llm"
 	"dsh/internal/policy"
@@ -21,7 +23,7 @@ type driverState struct {
 	open    int         // the turn that has no end yet, 0 none
 	frozen  *llm.Header // the last logged header: its prompt and tools stay in force
 	context *session.RequestContext
-	calls   map[string]int // ids of all calls, so that none is used twice; see uniqueCallID
+	calls   map[string]int // ids of all calls, so that none is used twice; see use
 	preset  string         // last logged
 	rules   []policy.Rule  // made during the session
 	repeat  repeats
@@ -62,7 +64,7 @@ func (d *driverState) apply(ev *session.Event) {
 		d.context = &data
 	case session.AssistantMessage:
 		for _, call := range data.Message.Calls() {
-			d.calls[call.ID] = max(d.calls[call.ID], 1)
+			d.use(call.ID)
 		}
 	case session.PolicyPreset:
 		d.preset = data.Preset
@@ -127,18 +129,29 @@ func (d *driverState) newCallID() string {
 	return d.uniqueCallID(fmt.Sprintf("call_%d", len(d.calls)+1))
 }
 
-// uniqueCallID keeps an id unless the session has used it. The number beside a used
-// id is that of the first suffix to try, since all before it are used: a provider
-// that counts from zero in every answer would make each search longer than the last.
+// uniqueCallID keeps an id unless the session has used it.
 func (d *driverState) uniqueCallID(id string) string {
 	if d.calls[id] == 0 {
 		return id
 	}
-	for n := max(d.calls[id], 2); ; n++ {
+	for n := d.calls[id]; ; n++ {
 		if next := fmt.Sprintf("%s-%d", id, n); d.calls[next] == 0 {
-			d.calls[id] = n
 			return next
 		}
+	}
+}
+
+// use notes that an id is taken. The number beside it is the first suffix to try when
+// it comes again: a provider that counts from zero in every answer would make each
+// search longer than the last.
+func (d *driverState) use(id string) {
+	d.calls[id] = max(d.calls[id], 2)
+	i := strings.LastIndexByte(id, '-')
+	if i < 0 || d.calls[id[:i]] == 0 {
+		return
+	}
+	if n, err := strconv.Atoi(id[i+1:]); err == nil {
+		d.calls[id[:i]] = max(d.calls[id[:i]], n+1)
 	}
 }
 

@@ -23,6 +23,10 @@ type turn struct {
 	maxTokens bool  // some step hit the output limit: sticky for the outcome
 }
 
+// CodeLog is the code of a turn that failed because its log could not be written; a
+// later, shorter event found place.
+const CodeLog llm.Code = "LOG"
+
 // errStopped means that the turn's context ended; the cause says why.
 var errStopped = errors.New("the turn was stopped")
 
@@ -202,7 +206,9 @@ func (t *turn) outcome(err error) session.EndReason {
 		return session.EndReason{Kind: session.Aborted, Cause: &cause}
 	}
 	failure := &llm.Failure{Code: llm.CodeUnknown, Message: err.Error()}
-	errors.As(err, &failure)
+	if !errors.As(err, &failure) && errors.As(err, new(*session.WriteError)) {
+		failure.Code = CodeLog
+	}
 	return session.EndReason{Kind: session.Failed, Failure: failure}
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,6 +41,12 @@ type UnknownEventError struct{ Type string }
 
 func (e *UnknownEventError) Error() string {
 	return fmt.Sprintf("event type %q is unknown and not marked ignorable: a newer dsh may be needed to open this session", e.Type)
+}
+
+// MarshalJSON is the event as a log holds it, a single chunk unpacked.
+func (ev Event) MarshalJSON() ([]byte, error) {
+	line, err := appendEvent(nil, ev)
+	return bytes.TrimSuffix(line, []byte("\n")), err
 }
 
 // appendEvent appends the line of one event, newline included. On an error dst is

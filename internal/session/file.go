@@ -34,6 +34,8 @@ func createFile(path string, first []byte, last int) (*logFile, error) {
 	crashPoint("before", 0, last)
 	if _, err = f.Write(first); err == nil {
 		err = publish(tmp, path)
+	} else {
+		err = bare(err)
 	}
 	_ = os.Remove(tmp)
 	if err != nil {
@@ -83,6 +85,7 @@ func (f *logFile) write(lines []byte, first, last int) error {
 	crashPoint("before", first, last)
 	if _, err := f.f.Write(lines); err != nil {
 		f.torn = true
+		err = bare(err)
 		if mendErr := f.mend(); mendErr != nil {
 			err = fmt.Errorf("%w; %w", err, mendErr)
 		}
@@ -91,6 +94,14 @@ func (f *logFile) write(lines []byte, first, last int) error {
 	f.size += int64(len(lines))
 	crashPoint("after", first, last)
 	return nil
+}
+
+// bare is a write's error without the name that the file had when it was made.
+func bare(err error) error {
+	if named := (*os.PathError)(nil); errors.As(err, &named) {
+		return named.Err
+	}
+	return err
 }
 
 // mend cuts what a failed write left behind; until that works, nothing may follow.

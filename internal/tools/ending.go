@@ -42,7 +42,7 @@ func (o *ending) result() Result {
 		r.Text = "Error: " + o.lost.Error() + ". What it did until then stands. Its output so far:\n" + text
 	case o.Aborted:
 		r.IsError, r.Code = true, Aborted
-		r.Text = "Error: the command was ended. What it did until then stands, and its output so far is below.\n" + text
+		r.Text = "Error: the command was ended before its end, and its output so far is below.\n" + text
 	}
 	return r
 }
