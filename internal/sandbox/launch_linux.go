@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"os"
+	"os/signal"
 	"syscall"
 	"time"
 )
@@ -21,7 +22,7 @@ const oomScore = "500"
 
 func init() {
 	if len(os.Args) == 2 && os.Args[1] == launchArg {
-		os.Exit(launch())
+		syscall.Exit(launch()) // at once: nothing of the runtime's exit is needed
 	}
 }
 
@@ -29,6 +30,10 @@ func init() {
 // started ahead), runs it, and leaves when no descendant is left. Its exit code
 // says nothing; everything is in its reports.
 func launch() int {
+	// Somebody may signal everything of ours by name, or a command its parent. That
+	// is an order to stop: a launcher that just died would leave descendants behind.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 	syscall.CloseOnExec(controlFD)
 	syscall.CloseOnExec(reportFD)
 	control := os.NewFile(controlFD, "control")
@@ -50,7 +55,7 @@ func launch() int {
 		reports.Close()
 	}
 	_ = Harden() // the command may not trace or read its supervisor
-	exit := supervise(pid, started, spec.Grace, control)
+	exit := supervise(pid, started, spec.Grace, control, signals)
 	// Let go of the output first: its reader sees the end no later than the report.
 	syscall.Close(1)
 	syscall.Close(2)

@@ -26,16 +26,21 @@ type Launcher struct {
 
 // launched is a launcher that waits for its Spec, and dsh's ends of its pipes.
 type launched struct {
+	self    string
 	proc    *os.Process
 	control *os.File // closing it ends the launcher and all it supervises
 	reports *os.File
 	output  *os.File
 }
 
-var (
-	errClosed = errors.New("dsh is ending and starts no more commands")
-	errDead   = errors.New("it ended or did not answer before the command was started")
-)
+var errClosed = errors.New("dsh is ending and starts no more commands")
+
+// deadError is a launcher that did not take its command: an idle one may have been
+// killed while it waited.
+type deadError struct{ err error }
+
+func (e *deadError) Error() string { return "it ended or did not answer: " + e.err.Error() }
+func (e *deadError) Unwrap() error { return e.err }
 
 // Prepare starts a launcher ahead, so that the next Start finds it waiting, and
 // keeps one ready from now on: another is started when a command ends. A waiting
@@ -66,7 +71,7 @@ func (l *Launcher) Start(s Spec) (Process, error) {
 	}
 	if idle != nil {
 		p, err := idle.run(s)
-		if !errors.Is(err, errDead) {
+		if dead := (*deadError)(nil); !errors.As(err, &dead) {
 			return l.own(p, err)
 		}
 	}
@@ -106,8 +111,8 @@ func (l *Launcher) own(p *process, err error) (Process, error) {
 	return p, nil
 }
 
-// Close ends the idle launcher and every command that still runs, without grace,
-// and waits for them.
+// Close ends the idle launcher and waits until every command has ended; who started
+// them ends them. Start fails from now on.
 func (l *Launcher) Close() {
 	l.mu.Lock()
 	l.closed = true
@@ -132,7 +137,7 @@ func (l *Launcher) self() string {
 func spawn(self string) (*launched, error) {
 	var pipes pipes
 	defer pipes.closeTheirs()
-	l := &launched{}
+	l := &launched{self: self}
 	theirControl := pipes.toChild(&l.control)
 	theirReports := pipes.fromChild(&l.reports)
 	theirOutput := pipes.fromChild(&l.output)
@@ -167,7 +172,7 @@ func (l *launched) run(s Spec) (*process, error) {
 	}
 	if err != nil {
 		l.discard()
-		return nil, &StartError{StageLaunch, s.Argv[0], errors.Join(errDead, err)}
+		return nil, &StartError{StageLaunch, l.self, &deadError{err}}
 	}
 	pid, err := decodeStarted(answer)
 	if err != nil {

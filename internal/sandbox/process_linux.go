@@ -10,15 +10,13 @@ import (
 	"time"
 )
 
-const (
-	// drainTime is how long the output is read after the exit was reported, if
-	// somebody who could not be ended still holds it open. What was written before
-	// is in the pipe and takes no time.
-	drainTime = 250 * time.Millisecond
-	// lostAfter is how much longer than its own deadlines a launcher may take to
-	// report the end of a stopped command before it is given up as hanging.
-	lostAfter = 5 * time.Second
-)
+// lostAfter is how much longer than its own deadlines a launcher may take to report
+// the end of a stopped command before it is given up as hanging.
+const lostAfter = 5 * time.Second
+
+// pipeSize is what a pipe holds (pipe(7)): when the command has ended, no more than
+// that can be unread.
+const pipeSize = 64 << 10
 
 // process is a command under a launcher.
 type process struct {
@@ -42,7 +40,7 @@ func newProcess(l *launched, pid int, grace time.Duration) *process {
 // watch waits for the exit and settles everything that waits for it.
 func (p *process) watch() {
 	p.exit, p.err = p.report()
-	p.output.SetReadDeadline(time.Now().Add(drainTime))
+	p.output.SetReadDeadline(time.Now()) // see outputEnd
 	close(p.done)
 	p.mu.Lock()
 	if p.giveUp != nil {
@@ -105,15 +103,32 @@ func (p *process) Wait(ctx context.Context) (Exit, error) {
 	}
 }
 
-func (p *process) Output() io.ReadCloser { return outputEnd{p.output} }
+func (p *process) Output() io.ReadCloser { return &outputEnd{File: p.output, unread: pipeSize} }
 
-// outputEnd is the output with its deadline read as its end.
-type outputEnd struct{ *os.File }
+// outputEnd ends the output when the command has ended, whoever still holds the
+// pipe open: watch sets a deadline then, and what the pipe held is still read,
+// however slow the reader.
+type outputEnd struct {
+	*os.File
+	unread int
+}
 
-func (o outputEnd) Read(b []byte) (int, error) {
+func (o *outputEnd) Read(b []byte) (int, error) {
 	n, err := o.File.Read(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = io.EOF
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
 	}
-	return n, err
+	conn, err := o.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	n = 0
+	err = conn.Control(func(fd uintptr) { // the end does not block: it is empty, or has it
+		n, _ = syscall.Read(int(fd), b[:min(len(b), o.unread)])
+	})
+	if n <= 0 || err != nil {
+		return 0, io.EOF
+	}
+	o.unread -= n
+	return n, nil
 }

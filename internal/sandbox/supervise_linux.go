@@ -25,7 +25,7 @@ type leaderEnd struct {
 // supervise waits for the command and for everything that descends from it, and
 // ends them when dsh says so, when dsh is gone, or when the command left them
 // behind.
-func supervise(pid int, started time.Time, grace time.Duration, control *os.File) Exit {
+func supervise(pid int, started time.Time, grace time.Duration, control *os.File, signals <-chan os.Signal) Exit {
 	leader, gone := make(chan leaderEnd, 1), make(chan struct{})
 	go reap(pid, leader, gone)
 	orders := make(chan byte)
@@ -55,11 +55,14 @@ func supervise(pid int, started time.Time, grace time.Duration, control *os.File
 				term(LeftGrace)
 			}
 		case order := <-orders:
-			switch {
-			case order == orderKill && giveUp == nil:
+			if order == orderKill && giveUp == nil {
 				stopping = true
 				kill = time.After(0)
-			case !stopping:
+			} else if !stopping {
+				term(grace)
+			}
+		case <-signals:
+			if !stopping {
 				term(grace)
 			}
 		case <-kill:
