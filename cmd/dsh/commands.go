@@ -64,7 +64,8 @@ func (e *engine) commandEnv(settings *config.Loaded) []string {
 			parent = append(parent, kv)
 		}
 	}
-	return jobs.Environ(parent, "DSH_HOME="+e.home, "DSH_SESSION_ID="+e.log.Header().ID, "DSH_SESSION_JSONL="+e.log.Path())
+	own := []string{"DSH_HOME=" + e.home, "DSH_SESSION_ID=" + e.log.Header().ID, "DSH_SESSION_JSONL=" + e.log.Path()}
+	return jobs.Environ(parent, append(own, e.env...)...)
 }
 
 func containsAny(text string, parts []string) bool {

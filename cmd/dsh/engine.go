@@ -63,7 +63,8 @@ type engine struct {
 	agent  *loop.Agent
 	log    *session.Log
 	tools  *tools.Registry
-	home   string // where dsh keeps its state
+	home   string   // where dsh keeps its state
+	env    []string // of commands, beside what they inherit
 	cwd    string
 	model  llm.Config
 	preset policy.Preset

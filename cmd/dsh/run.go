@@ -94,7 +94,7 @@ func (e *engine) converse(ctx context.Context, s streams, format, prompt string)
 	signals := catchSignals()
 	reader := e.log.Reader(e.log.NextSeq())
 	defer reader.Close()
-	view := newView(s, format, e.log.Header())
+	view := newView(s, format, e.log.Header(), newCards(e.tools.Present))
 	_, err := e.agent.Followup(prompt)
 	go signals.obey(e)
 	if err == nil {
