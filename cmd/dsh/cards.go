@@ -69,7 +69,7 @@ func shortTarget(target string) string {
 	return first
 }
 
-// outputLines are the last lines of a command's output, and where the rest is.
+// outputLines are the last lines of a command's output.
 func outputLines(d session.Display) (lines []string) {
 	text := strings.TrimRight(d.Text, "\n")
 	if text == "" {
@@ -82,9 +82,6 @@ func outputLines(d session.Display) (lines []string) {
 	}
 	if hidden := len(lines) - limit; hidden > 0 {
 		lines = append([]string{fmt.Sprintf("(%d lines before)", hidden)}, lines[hidden:]...)
-	}
-	if d.Command != nil && d.Command.Truncated && d.Command.Artifact != "" {
-		lines = append(lines, "(all of it: "+d.Command.Artifact+")")
 	}
 	return lines
 }

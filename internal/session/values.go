@@ -88,8 +88,9 @@ type Display struct {
 	Command *CommandBody `json:"command,omitempty"` // of kind command; its output is in Text
 }
 
-// CommandBody is a command and, once it has ended, how. A result's meta holds it
-// without the output, which is in the result already.
+// CommandBody is a command and, once it has ended, how. If that was with an exit code
+// or a signal, the last line of the result says so too. A result's meta holds no
+// output: the result does.
 type CommandBody struct {
 	Description string `json:"description,omitempty"` // the model's, for people
 	Dir         string `json:"dir,omitempty"`         // where it runs; empty for the session's directory
@@ -98,7 +99,6 @@ type CommandBody struct {
 	TimedOut    bool   `json:"timedOut,omitempty"`
 	Truncated   bool   `json:"truncated,omitempty"` // the result has its beginning and its end only
 	Artifact    string `json:"artifact,omitempty"`  // file with the whole output
-	Marks       int    `json:"marks,omitempty"`     // lines at the end of the result that tell how it ended
 }
 
 // FileDiff is the change of one file. Hunks are made when the tool runs: on replay

@@ -35,7 +35,7 @@ func (o *ending) result() Result {
 		text += "\n"
 	}
 	text += strings.Join(marks, "\n")
-	r := Result{Text: text, Meta: session.ResultMeta{Display: o.card(len(marks))}}
+	r := Result{Text: text, Meta: session.ResultMeta{Display: o.card()}}
 	switch {
 	case o.lost != nil:
 		r.IsError, r.Code = true, ProcessLost
@@ -106,11 +106,11 @@ func (o *ending) signal() string {
 }
 
 // card is what the log keeps for people beside the result.
-func (o *ending) card(marks int) *session.Display {
+func (o *ending) card() *session.Display {
 	d := o.args.card()
 	d.Target = headBytes(d.Target, maxTarget) // the arguments have all of it
 	d.Command = &session.CommandBody{Description: d.Command.Description, Dir: d.Command.Dir, ExitCode: o.Exit.Code, Signal: o.signal(),
-		TimedOut: o.TimedOut, Truncated: o.Omitted > 0, Artifact: o.Artifact, Marks: marks}
+		TimedOut: o.TimedOut, Truncated: o.Omitted > 0, Artifact: o.Artifact}
 	d.Facts = o.facts()
 	return &d
 }
@@ -164,8 +164,8 @@ func commandCard(a bashArgs, r *session.ToolResult) session.Display {
 	case ok && stored.Command != nil:
 		d.Facts, d.Command = stored.Facts, stored.Command
 		d.Text = resultText(r)
-		if !failed(r) {
-			d.Text = withoutLines(d.Text, d.Command.Marks)
+		if c := d.Command; c.ExitCode != 0 || c.Signal != "" {
+			d.Text = withoutLast(d.Text)
 		}
 	case failed(r):
 		return withResult(d, r)
@@ -179,12 +179,9 @@ func commandCard(a bashArgs, r *session.ToolResult) session.Display {
 	return d
 }
 
-// withoutLines is a text without its last n lines.
-func withoutLines(text string, n int) string {
-	for ; n > 0; n-- {
-		text = text[:strings.LastIndexByte(strings.TrimSuffix(text, "\n"), '\n')+1]
-	}
-	return text
+// withoutLast is a text without its last line.
+func withoutLast(text string) string {
+	return text[:strings.LastIndexByte(strings.TrimSuffix(text, "\n"), '\n')+1]
 }
 
 // readEnd takes the exit marker off a text.
@@ -194,10 +191,10 @@ func readEnd(d *session.Display) {
 	if code, is := strings.CutPrefix(inner, "[exit code: "); is && ok {
 		if n, err := strconv.Atoi(code); err == nil && n != 0 {
 			d.Command.ExitCode, d.Facts = n, []string{"exit " + code}
-			d.Text = withoutLines(d.Text, 1)
+			d.Text = withoutLast(d.Text)
 		}
 	} else if signal, is := strings.CutPrefix(inner, "[killed by signal: "); is && ok {
 		d.Command.ExitCode, d.Command.Signal, d.Facts = -1, signal, []string{"killed by " + signal}
-		d.Text = withoutLines(d.Text, 1)
+		d.Text = withoutLast(d.Text)
 	}
 }
