@@ -3,7 +3,6 @@ package sandbox
 import (
 	"errors"
 	"os"
-	"os/signal"
 	"syscall"
 	"time"
 )
@@ -30,12 +29,8 @@ func init() {
 // started ahead), runs it, and leaves when no descendant is left. Its exit code
 // says nothing; everything is in its reports.
 func launch() int {
-	// Somebody may signal everything of ours by name, or a command its parent. That
-	// is an order to stop: a launcher that just died would leave descendants behind.
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
-	syscall.CloseOnExec(controlFD)
-	syscall.CloseOnExec(reportFD)
+	closeFrom(controlFD)
+	_ = syscall.SetNonblock(controlFD, true) // a blocking read would take a thread
 	control := os.NewFile(controlFD, "control")
 	reports := os.NewFile(reportFD, "reports")
 	frame, err := readFrame(control)
@@ -46,20 +41,25 @@ func launch() int {
 	if err != nil {
 		return 1
 	}
+	signals := catchSignals()
 	started := time.Now()
 	pid, failed := begin(spec)
 	if err := writeFrame(reports, encodeStarted(pid, failed)); failed != nil {
 		return 0
 	} else if err != nil {
-		// dsh is gone: the control pipe says so too, and supervise ends the command.
-		reports.Close()
+		reports.Close() // dsh is gone: the control pipe says so too, and obey stops the command
 	}
 	_ = Harden() // the command may not trace or read its supervisor
-	exit := supervise(pid, started, spec.Grace, control, signals)
-	// Let go of the output first: its reader sees the end no later than the report.
-	syscall.Close(1)
-	syscall.Close(2)
-	_ = writeFrame(reports, exit.encode()) // nobody else to tell
+	s := &supervisor{grace: spec.Grace, exit: Exit{Code: -1, Started: started}}
+	s.finish = func(exit Exit) {
+		// Let go of the output first: its reader sees the end no later than the report.
+		syscall.Close(1)
+		syscall.Close(2)
+		_ = writeFrame(reports, exit.encode()) // if dsh is gone, there is nobody else to tell
+		syscall.Exit(0)
+	}
+	go s.obey(control, signals)
+	s.wait(pid)
 	return 0
 }
 
@@ -89,6 +89,16 @@ func begin(spec Spec) (int, *StartError) {
 		return 0, &StartError{StageExec, path, errno(err)}
 	}
 	return pid, nil
+}
+
+// closeFrom keeps files from the command: the launcher's own, and what dsh itself
+// inherited without knowing, such as a terminal.
+func closeFrom(fd int) {
+	const closeRange, onExec = 436, 4 // close_range(2), since Linux 5.11
+	if _, _, errno := syscall.Syscall(closeRange, uintptr(fd), uintptr(^uint32(0)), onExec); errno != 0 {
+		syscall.CloseOnExec(controlFD)
+		syscall.CloseOnExec(reportFD)
+	}
 }
 
 // raiseOOM raises this process's oom score for what it starts, and returns how to

@@ -103,22 +103,25 @@ func (p *process) Wait(ctx context.Context) (Exit, error) {
 	}
 }
 
-func (p *process) Output() io.ReadCloser { return &outputEnd{File: p.output, unread: pipeSize} }
+func (p *process) Output() io.ReadCloser { return &outputEnd{file: p.output, unread: pipeSize} }
 
 // outputEnd ends the output when the command has ended, whoever still holds the
 // pipe open: watch sets a deadline then, and what the pipe held is still read,
-// however slow the reader.
+// however slow the reader. (The file is not embedded: io.Copy would find methods
+// that know nothing of this.)
 type outputEnd struct {
-	*os.File
+	file   *os.File
 	unread int
 }
 
+func (o *outputEnd) Close() error { return o.file.Close() }
+
 func (o *outputEnd) Read(b []byte) (int, error) {
-	n, err := o.File.Read(b)
+	n, err := o.file.Read(b)
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err
 	}
-	conn, err := o.SyscallConn()
+	conn, err := o.file.SyscallConn()
 	if err != nil {
 		return 0, err
 	}

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"os"
+	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -15,117 +17,133 @@ const (
 	killWait = 2 * time.Second
 )
 
-// leaderEnd is the end of the command itself.
-type leaderEnd struct {
-	status syscall.WaitStatus
-	at     time.Time
-	alone  bool // nothing descends from the launcher any more
+// supervisor watches one command and everything that descends from it. Its life is
+// a wait for children; orders, signals and timers end them from other goroutines,
+// which end with the process.
+type supervisor struct {
+	grace  time.Duration
+	finish func(Exit) // reports and ends this process; called once
+
+	mu       sync.Mutex
+	exit     Exit
+	stopping bool // TERM was sent
+	killing  bool
+	finished bool
 }
 
-// supervise waits for the command and for everything that descends from it, and
-// ends them when dsh says so, when dsh is gone, or when the command left them
-// behind.
-func supervise(pid int, started time.Time, grace time.Duration, control *os.File, signals <-chan os.Signal) Exit {
-	leader, gone := make(chan leaderEnd, 1), make(chan struct{})
-	go reap(pid, leader, gone)
-	orders := make(chan byte)
-	go func() { // ends with the process
-		for {
-			orders <- readOrder(control)
-		}
-	}()
-
-	exit := Exit{Code: -1, Started: started}
-	var stopping bool
-	var kill, giveUp <-chan time.Time
-	term := func(grace time.Duration) {
-		stopping = true
-		signalAll(syscall.SIGTERM)
-		signalAll(syscall.SIGCONT) // a stopped process handles TERM only when it runs
-		kill = time.After(grace)
-	}
-	for {
-		select {
-		case <-gone:
-			return exit
-		case end := <-leader:
-			exit.settle(end)
-			if !end.alone && !stopping {
-				exit.Left = len(descendants())
-				term(LeftGrace)
-			}
-		case order := <-orders:
-			if order == orderKill && giveUp == nil {
-				stopping = true
-				kill = time.After(0)
-			} else if !stopping {
-				term(grace)
-			}
-		case <-signals:
-			if !stopping {
-				term(grace)
-			}
-		case <-kill:
-			signalAll(syscall.SIGKILL)
-			kill = time.After(killPass)
-			if giveUp == nil {
-				giveUp = time.After(killWait)
-			}
-		case <-giveUp:
-			exit.Orphans = len(descendants())
-			return exit
-		}
-	}
-}
-
-func (e *Exit) settle(end leaderEnd) {
-	e.Ended = e.Started.Add(end.at.Sub(e.Started)) // monotonic, whatever the clock did
-	if end.status.Signaled() {
-		e.Signal = end.status.Signal()
-		return
-	}
-	e.Code = end.status.ExitStatus()
-}
-
-// reap collects every ended child. As this process is the subreaper, "no child" is
-// "no descendant", and nothing can come after it.
-func reap(pid int, leader chan<- leaderEnd, gone chan<- struct{}) {
-	defer close(gone)
-	var end *leaderEnd
+// wait collects every ended child. As this process is the subreaper, "no child"
+// is "no descendant", and nothing can come after it.
+func (s *supervisor) wait(pid int) {
+	options, led := 0, false
 	for {
 		var status syscall.WaitStatus
-		options := 0
-		if end != nil {
-			options = syscall.WNOHANG // only to know whether anything is left
-		}
 		got, err := syscall.Wait4(-1, &status, options, nil)
 		switch {
 		case err == syscall.EINTR:
-			continue
 		case err != nil: // ECHILD
-			if end != nil {
-				end.alone = true
-				leader <- *end
-			}
+			s.end(0)
 			return
-		case got == pid:
-			end = &leaderEnd{status: status, at: time.Now()}
+		case got == pid && !led: // (the pid may come again)
+			s.ended(status)
+			options, led = syscall.WNOHANG, true // does anything outlive it?
 		case got == 0:
-			leader <- *end
-			end, pid = nil, 0 // the pid may come again
+			options = 0
+			s.left()
 		}
 	}
 }
 
-// readOrder returns the next order; once dsh is gone, that is to stop, and then
-// nothing for ever.
-func readOrder(control *os.File) byte {
-	var b [1]byte
-	if _, err := control.Read(b[:]); err == nil {
-		return b[0]
+// ended records the end of the command itself; its time is monotonic, whatever the
+// clock did.
+func (s *supervisor) ended(status syscall.WaitStatus) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.exit.Ended = s.exit.Started.Add(time.Since(s.exit.Started))
+	if status.Signaled() {
+		s.exit.Signal = status.Signal()
+		return
 	}
-	if control.Close() != nil {
-		select {}
+	s.exit.Code = status.ExitStatus()
+}
+
+// left ends what the command left behind when it ended by itself.
+func (s *supervisor) left() {
+	s.mu.Lock()
+	if !s.stopping {
+		s.exit.Left = len(descendants())
 	}
-	return orderStop
+	s.mu.Unlock()
+	s.stop(LeftGrace)
+}
+
+// catchSignals makes a signal an order to stop: somebody may signal everything of
+// ours by name, or a command its parent, and a launcher that just died would leave
+// descendants behind. Call it before there are any.
+func catchSignals() <-chan os.Signal {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	return signals
+}
+
+// obey takes orders from dsh; that it is gone is one to stop.
+func (s *supervisor) obey(control *os.File, signals <-chan os.Signal) {
+	go func() {
+		for range signals {
+			s.stop(s.grace)
+		}
+	}()
+	for {
+		var order [1]byte
+		if _, err := control.Read(order[:]); err != nil {
+			s.stop(s.grace)
+			return
+		}
+		if order[0] == orderKill {
+			go s.kill()
+		} else {
+			s.stop(s.grace)
+		}
+	}
+}
+
+// stop sends TERM once, and leaves the rest to kill.
+func (s *supervisor) stop(grace time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping || s.killing {
+		return
+	}
+	s.stopping = true
+	signalAll(syscall.SIGTERM)
+	signalAll(syscall.SIGCONT) // a stopped process handles TERM only when it runs
+	time.AfterFunc(grace, s.kill)
+}
+
+// kill sends KILL until nothing is left, or until it is clear that something stays.
+func (s *supervisor) kill() {
+	s.mu.Lock()
+	again := s.killing
+	s.killing = true
+	s.mu.Unlock()
+	if again {
+		return
+	}
+	for deadline := time.Now().Add(killWait); time.Now().Before(deadline); time.Sleep(killPass) {
+		signalAll(syscall.SIGKILL)
+	}
+	s.end(len(descendants()))
+}
+
+func (s *supervisor) end(orphans int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.finished {
+		return
+	}
+	s.finished = true
+	s.exit.Orphans = orphans
+	if s.exit.Ended.IsZero() { // the command itself cannot be ended
+		s.exit.Ended = time.Now()
+	}
+	s.finish(s.exit)
 }

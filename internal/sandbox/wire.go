@@ -88,7 +88,9 @@ func readFrame(r io.Reader) (fields, error) {
 		return nil, errFrame
 	}
 	f := make(fields, n)
-	if _, err := io.ReadFull(r, f); err != nil {
+	if _, err := io.ReadFull(r, f); err == io.EOF && n > 0 {
+		return nil, io.ErrUnexpectedEOF
+	} else if err != nil {
 		return nil, err
 	}
 	return f, nil
