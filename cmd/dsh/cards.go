@@ -39,14 +39,10 @@ func (c *cards) result(p *session.ToolResult) (line string, body []string) {
 	call := c.calls[id]
 	delete(c.calls, id)
 	d := c.present(call.Name, call.Arguments, p)
-	line = cardLine(d)
-	if p.Error != nil {
-		line += " · " + p.Error.Code
-	}
-	if d.Kind == session.ShowCommand {
+	if d.Kind == session.ShowCommand && p.Error == nil {
 		body = outputLines(d)
 	}
-	return line, body
+	return cardLine(d), body
 }
 
 func cardLine(d session.Display) string {

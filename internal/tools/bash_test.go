@@ -82,7 +82,7 @@ func TestBashText(t *testing.T) {
 		{"BSH05 no newline before the marker", "printf a; exit 3", "a\n[exit code: 3]"},
 		{"BSH06 a signal", "echo a; kill -9 $$", "a\n[killed by signal: SIGKILL]"},
 		{"BSH17 stdin is at its end", "cat; read x; echo $?", "1\n"},
-		{"BSH21 not a login shell", "shopt -q login_shell; echo $?; echo $-", "1\nhBc\n"},
+		{"D10 not a login shell", "shopt -q login_shell; echo $?; echo $-", "1\nhBc\n"},
 	} {
 		t.Run(c.id, func(t *testing.T) { b.yields(c.want, c.command) })
 	}
