@@ -133,6 +133,9 @@ func (t *Table) Close(ctx context.Context) error {
 	}
 }
 
+// Kill ends every process that runs now, without grace. It returns at once.
+func (t *Table) Kill() { t.each((*Process).Kill) }
+
 // killBound is how long Close waits for killed processes. The supervisor reports
 // what cannot be killed sooner than that.
 const killBound = 5 * time.Second
