@@ -34,12 +34,13 @@ var house = map[string]struct{ ours, theirs []string }{
 		ours:   []string{"llm"},
 		theirs: []string{"github.com/gofrs/flock", "github.com/klauspost/compress/zstd"},
 	},
-	"internal/llm/openai":  {ours: []string{"llm"}, theirs: []string{"github.com/sashabaranov/go-openai"}},
-	"internal/llm/llmtest": {ours: []string{"llm"}},
-	"internal/llm":         {},
-	"internal/config":      {theirs: []string{"github.com/pelletier/go-toml/v2"}},
-	"internal/early":       {},
-	"internal/termtext":    {theirs: []string{"github.com/charmbracelet/x/ansi"}},
+	"internal/llm/openai":   {ours: []string{"llm"}, theirs: []string{"github.com/sashabaranov/go-openai"}},
+	"internal/llm/llmtest":  {ours: []string{"llm"}},
+	"internal/llm":          {},
+	"internal/config":       {theirs: []string{"github.com/pelletier/go-toml/v2"}},
+	"internal/early":        {},
+	"internal/tui/markdown": {ours: []string{"termtext"}, theirs: []string{"github.com/yuin/goldmark"}},
+	"internal/termtext":     {theirs: []string{"github.com/charmbracelet/x/ansi"}},
 }
 
 // noSleep and similar habits are held by the same walk over the tree.
