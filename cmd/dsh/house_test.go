@@ -22,6 +22,9 @@ var house = map[string]struct{ ours, theirs []string }{
 		ours:   []string{"*"},
 		theirs: []string{"github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/tools/txtar"},
 	},
+	"internal/tui/transcript": {
+		ours: []string{"session", "llm", "tui/markdown", "termtext"},
+	},
 	"internal/loop":   {ours: []string{"session", "llm", "tools", "policy", "prompt"}},
 	"internal/prompt": {ours: []string{"session", "llm"}},
 	"internal/tools": {
