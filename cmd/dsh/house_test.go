@@ -22,6 +22,14 @@ var house = map[string]struct{ ours, theirs []string }{
 		ours:   []string{"*"},
 		theirs: []string{"github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/tools/txtar"},
 	},
+	"internal/tui": {
+		ours: []string{"session", "llm", "tui/transcript", "tui/markdown", "tui/term", "termtext"},
+		theirs: []string{
+			"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/bubbles", "github.com/charmbracelet/lipgloss",
+			"github.com/sahilm/fuzzy",
+		},
+	},
+	"internal/files":  {theirs: []string{"github.com/bmatcuk/doublestar"}},
 	"internal/loop":   {ours: []string{"session", "llm", "tools", "policy", "prompt"}},
 	"internal/prompt": {ours: []string{"session", "llm"}},
 	"internal/tools": {
