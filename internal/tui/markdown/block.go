@@ -107,7 +107,7 @@ func (p painter) block(f *flow, n ast.Node, width int, blank bool) {
 	case *table:
 		f.add(p.table(n, width), solid, blank)
 	default:
-		f.add(termtext.Wrap(p.inline(n, ""), min(width, maxProse)), plain, blank)
+		f.add(prose(p.inline(n, ""), width), plain, blank)
 	}
 }
 
@@ -120,6 +120,10 @@ func (p painter) heading(n *ast.Heading, width int) []string {
 	if style == "" {
 		s = strings.TrimRight(strings.Repeat("#", n.Level)+" "+s, " ")
 	}
+	return prose(s, width)
+}
+
+func prose(s string, width int) []string {
 	if s == "" {
 		return nil
 	}
@@ -158,7 +162,7 @@ func (p painter) item(f *flow, n ast.Node, sign string, width int, blank bool) {
 	bare := strings.TrimRight(sign, " ")
 	if width < minInner+len(sign) || p.depth > maxDepth { // no room to indent: the sign has a row
 		in := p.inner(n, width)
-		f.add(append(termtext.Fold(bare, width), in.rows...), itemShape(in.last), blank)
+		f.add(append(fold(bare, width), in.rows...), itemShape(in.last), blank)
 		return
 	}
 	in := p.inner(n, width-len(sign))

@@ -10,11 +10,15 @@ import (
 	"dsh/internal/termtext"
 )
 
-// inline draws the text in a block: lines, styled on top of base.
+// inline draws the text in a block: lines, styled on top of base; "" if nothing is
+// seen of it.
 func (p painter) inline(n ast.Node, base Style) string {
 	w := writer{theme: p.theme, src: p.src}
 	w.children(n, base)
 	w.put("", "")
+	if strings.TrimSpace(w.plain.String()) == "" {
+		return ""
+	}
 	return termtext.Expand(strings.TrimRight(w.b.String(), " \n"))
 }
 
@@ -25,11 +29,13 @@ type writer struct {
 	b     strings.Builder
 	plain strings.Builder // the same without styles
 	style Style           // in force
-	depth int
 }
 
 // put adds text in a style, and changes the style if it must.
 func (w *writer) put(text string, style Style) {
+	if text == "" && style != "" {
+		return
+	}
 	if style != w.style {
 		if w.style != "" {
 			w.b.WriteString("\x1b[0m")
@@ -171,5 +177,5 @@ func visible(src []byte) string {
 			b.WriteByte(c)
 		}
 	}
-	return termtext.Clean(b.String())
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(termtext.Clean(b.String()))
 }
