@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
-	xast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
 
 	"dsh/internal/termtext"
@@ -140,8 +139,10 @@ func (p painter) list(f *flow, list *ast.List, width int, blank bool) {
 			sign = strconv.Itoa(number) + string(list.Marker) + " "
 			number++
 		}
-		if box := checkBox(n); box != nil {
-			sign = map[bool]string{true: "[x] ", false: "[ ] "}[box.IsChecked]
+		if box := boxOf(n); box != nil && box.checked {
+			sign = "[x] "
+		} else if box != nil {
+			sign = "[ ] "
 		}
 		p.item(f, n, sign, width, blank)
 		if next := n.NextSibling(); next != nil {
@@ -150,11 +151,11 @@ func (p painter) list(f *flow, list *ast.List, width int, blank bool) {
 	}
 }
 
-func checkBox(item ast.Node) *xast.TaskCheckBox {
+func boxOf(item ast.Node) *checkBox {
 	if item.FirstChild() == nil {
 		return nil
 	}
-	box, _ := item.FirstChild().FirstChild().(*xast.TaskCheckBox)
+	box, _ := item.FirstChild().FirstChild().(*checkBox)
 	return box
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
-	xast "github.com/yuin/goldmark/extension/ast"
 
 	"dsh/internal/termtext"
 )
@@ -69,7 +68,7 @@ func (w *writer) node(n ast.Node, style Style) {
 		} else {
 			w.marked(n, style, w.theme.Emph, "*")
 		}
-	case *xast.Strikethrough:
+	case *strike:
 		w.marked(n, style, w.theme.Strike, "~~")
 	case *ast.Link:
 		w.link(n, n.Destination, n.Title, style)
@@ -78,7 +77,7 @@ func (w *writer) node(n ast.Node, style Style) {
 		w.link(n, n.Destination, n.Title, style)
 	case *ast.AutoLink:
 		w.put(string(n.Label(w.src)), style.and(w.theme.Link))
-	case *xast.TaskCheckBox: // the sign of the item
+	case *checkBox: // the sign of the item
 	default:
 		w.children(n, style)
 	}
