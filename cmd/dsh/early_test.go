@@ -1,10 +1,16 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"dsh/internal/early"
 )
@@ -46,4 +52,57 @@ func TestVersionIsAnsweredFirst(t *testing.T) {
 	if seen == 0 {
 		t.Error("the trace names no package at all: the test sees nothing")
 	}
+}
+
+// TestNoCommandAsksTheTerminal runs dsh, and a program that surely has Bubble Tea in it,
+// on a terminal that answers nothing: what they write must be their text alone.
+func TestNoCommandAsksTheTerminal(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pkg, want string
+		args      []string
+	}{
+		{".", "dsh " + early.Version, []string{"version"}},
+		{"./testdata/asks", "TERM xterm-256color", nil},
+	} {
+		bin := filepath.Join(t.TempDir(), "bin")
+		if out, err := exec.Command("go", "build", "-o", bin, c.pkg).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		cmd := exec.Command(bin, c.args...)
+		cmd.Env = []string{"TERM=xterm-256color", "HOME=" + t.TempDir()}
+		if got := onTerminal(t, cmd); got != c.want+"\r\n" {
+			t.Errorf("%s wrote %q, want %q", c.pkg, got, c.want)
+		}
+	}
+}
+
+// onTerminal runs cmd on a pseudo terminal and returns all it wrote to it.
+func onTerminal(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprint("/dev/pts/", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	err = cmd.Run()
+	_ = slave.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _ := io.ReadAll(master) // ends with EIO: nobody has the terminal open
+	return string(out)
 }
