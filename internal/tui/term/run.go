@@ -134,7 +134,8 @@ func (r *running) Init() (cmd tea.Cmd) {
 	return tea.Batch(r.guard(first), second)
 }
 
-func (r *running) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+func (r *running) Update(msg tea.Msg) (self tea.Model, cmd tea.Cmd) {
+	self = r // after a panic too
 	defer r.t.caught()
 	switch msg.(type) {
 	case frameMsg:
