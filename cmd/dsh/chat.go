@@ -26,6 +26,7 @@ type chat struct {
 	lines   <-chan string
 	signals <-chan os.Signal
 	status  <-chan bool // of the agent, in order
+	idle    chan struct{}
 
 	running bool
 	asked   string // id of the question on screen
@@ -76,7 +77,7 @@ func runChat(ctx context.Context, s streams, o engineOptions, prompt string) err
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	c := &chat{s: s, e: e, view: newChatView(s, newCards(e.tools.Present)), reader: e.log.Reader(e.log.NextSeq()),
-		lines: readLines(s.in), signals: signals, status: status}
+		lines: readLines(s.in), signals: signals, status: status, idle: make(chan struct{}, 1)}
 	defer c.reader.Close()
 	c.greet()
 	if prompt != "" {
@@ -128,12 +129,17 @@ func (c *chat) loop(ctx context.Context) os.Signal {
 		case c.running = <-c.status:
 			c.stopped = false
 			c.view.events(c.reader.Next())
-			if !c.running && !c.busy() {
-				if lines == nil {
-					return nil
-				}
-				c.view.prompt()
+			if !c.running {
+				go c.awaitIdle(ctx)
 			}
+		case <-c.idle:
+			if c.busy() {
+				continue
+			}
+			if lines == nil {
+				return nil
+			}
+			c.view.prompt()
 		case sig := <-c.signals:
 			if sig != os.Interrupt {
 				return sig
@@ -144,6 +150,18 @@ func (c *chat) loop(ctx context.Context) os.Signal {
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// awaitIdle says when the agent is idle, which it is a moment after its status says
+// so. It ends with the agent at the latest.
+func (c *chat) awaitIdle(ctx context.Context) {
+	if c.e.agent.WhenIdle(ctx) != nil {
+		return
+	}
+	select {
+	case c.idle <- struct{}{}:
+	default: // the loop has not looked yet
 	}
 }
 
@@ -167,9 +185,11 @@ func (c *chat) line(line string) (done bool) {
 	return false
 }
 
+// send steers a running turn with what a person types. The lines of a file or a pipe
+// come all at once, and each has a turn of its own.
 func (c *chat) send(text string) {
 	send := c.e.agent.Followup
-	if c.busy() {
+	if c.busy() && isTerminal(c.s.in) {
 		send = c.e.agent.Steer
 	}
 	if _, err := send(text); err != nil {

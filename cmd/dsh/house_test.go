@@ -22,6 +22,17 @@ var house = map[string]struct{ ours, theirs []string }{
 		ours:   []string{"*"},
 		theirs: []string{"github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/tools/txtar"},
 	},
+	"internal/tui/transcript": {
+		ours: []string{"session", "llm", "tui/markdown", "termtext"},
+	},
+	"internal/tui": {
+		ours: []string{"session", "llm", "tui/transcript", "tui/markdown", "tui/term", "termtext"},
+		theirs: []string{
+			"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/bubbles", "github.com/charmbracelet/lipgloss",
+			"github.com/sahilm/fuzzy",
+		},
+	},
+	"internal/files":  {theirs: []string{"github.com/bmatcuk/doublestar"}},
 	"internal/loop":   {ours: []string{"session", "llm", "tools", "policy", "prompt"}},
 	"internal/prompt": {ours: []string{"session", "llm"}},
 	"internal/tools": {
@@ -41,7 +52,11 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/llm":         {},
 	"internal/config":      {theirs: []string{"github.com/pelletier/go-toml/v2"}},
 	"internal/early":       {},
-	"internal/termtext":    {theirs: []string{"github.com/charmbracelet/x/ansi"}},
+	"internal/tui/term": {theirs: []string{
+		"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/x/ansi", "golang.org/x/sys", "golang.org/x/term",
+	}},
+	"internal/termtext":     {theirs: []string{"github.com/charmbracelet/x/ansi"}},
+	"internal/tui/markdown": {ours: []string{"termtext"}, theirs: []string{"github.com/yuin/goldmark"}},
 }
 
 // noSleep and similar habits are held by the same walk over the tree.

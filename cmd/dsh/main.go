@@ -19,6 +19,7 @@ import (
 )
 
 func main() {
+	early.Restore()
 	if err := sandbox.Harden(); err != nil {
 		fmt.Fprintln(os.Stderr, "dsh: warning: the key in this process's environment can be read by commands: "+err.Error())
 	}

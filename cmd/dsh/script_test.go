@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -29,6 +30,9 @@ func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", scriptParallel) // a default: the command line wins
 	testscript.Main(m, map[string]func(){"dsh": main})
 }
+
+// scriptLimit ends programs that hang: all scripts together take seconds.
+const scriptLimit = 3 * time.Minute
 
 // scriptKey is the key that scripts use where it does not matter.
 const scriptKey = "sk-0123456789abcdef"
@@ -61,6 +65,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Cmds:               scriptCommands,
 		Condition:          scriptCondition,
+		Deadline:           time.Now().Add(scriptLimit),
 		Setup: func(env *testscript.Env) error {
 			// A temporary folder may lie behind a symbolic link; logs hold real paths.
 			work, err := filepath.EvalSymlinks(env.WorkDir)
@@ -78,7 +83,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("DEEPSEEK_API_KEY", scriptKey)
 			env.Setenv("DEEPSEEK_BASE_URL", "http://127.0.0.1:1/v1") // nobody listens
 			env.Setenv("TZ", "UTC")
-			env.Setenv("BAD", "\xff") // no text
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each dsh of a race build ends a second late
+			env.Setenv("BAD", "\xff")                 // no text
 			env.Values[stageKey{}] = &stage{spawned: map[string]*spawned{}}
 			return nil
 		},
@@ -106,12 +112,18 @@ type stage struct {
 
 func stageOf(ts *testscript.TestScript) *stage { return ts.Value(stageKey{}).(*stage) }
 
-// exits CODE PROGRAM ARGS... runs a program and wants its exit code.
+// exits CODE [<FILE] PROGRAM ARGS... runs a program and wants its exit code. Its
+// standard input is the file, else /dev/null: testscript's own is a pipe that ends
+// when its writer gets to it.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE PROGRAM ARGS...")
+		ts.Fatalf("usage: exits CODE [<FILE] PROGRAM ARGS...")
 	}
-	err := ts.Exec(args[1], args[2:]...)
+	stdin, program := os.DevNull, args[1:]
+	if file, ok := strings.CutPrefix(args[1], "<"); ok {
+		stdin, program = ts.MkAbs(file), args[2:]
+	}
+	err := ts.Exec("sh", append([]string{"-c", `f=$1; shift; exec "$@" <"$f"`, "sh", stdin}, program...)...)
 	got := 0
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

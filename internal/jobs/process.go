@@ -41,9 +41,8 @@ type Process struct {
 	result Result
 	err    error
 
-	mu      sync.Mutex
-	cause   cause
-	causeAt time.Time
+	mu    sync.Mutex
+	cause cause
 }
 
 func newProcess(proc sandbox.Process, label string, out *capture) *Process {
@@ -74,7 +73,7 @@ func (p *Process) settle(exit sandbox.Exit, err error) {
 	p.result.Exit = exit
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.causeAt.Before(exit.Ended) { // what came later ended nothing
+	if exit.Stopped { // otherwise it had ended when the cause came
 		p.result.TimedOut = p.cause == byTimeout
 		p.result.Aborted = p.cause == byAbort
 	}
@@ -90,7 +89,7 @@ func (p *Process) mark(c cause) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cause == byItself {
-		p.cause, p.causeAt = c, time.Now()
+		p.cause = c
 	}
 }
 

@@ -74,6 +74,9 @@ func (t *turn) judge(slot *slot) (allowed bool, err error) {
 			return false, nil
 		}
 	}
+	if err := t.a.logPreset(); err != nil {
+		return false, err
+	}
 	decision := t.a.decide(slot.info.Action)
 	err = t.a.append(session.Draft{Data: session.PolicyDecision{CallID: slot.call.ID, Decision: decision.Verdict,
 		Rule: decision.Rule, Reason: decision.Reason, Effect: decision.Effect}})
@@ -94,6 +97,7 @@ func (t *turn) judge(slot *slot) (allowed bool, err error) {
 // those of the session.
 func (a *Agent) decide(action policy.Action) session.Decision {
 	rules := a.o.Rules
+	rules.Preset = a.currentPreset()
 	rules.Rules = append(rules.Rules[:len(rules.Rules):len(rules.Rules)], a.d.rules...)
 	return policy.Decide(rules, action)
 }

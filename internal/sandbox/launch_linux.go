@@ -44,13 +44,13 @@ func launch() int {
 	signals := catchSignals()
 	started := time.Now()
 	pid, failed := begin(spec)
-	if err := writeFrame(reports, encodeStarted(pid, failed)); failed != nil {
+	if err := writeFrame(reports, encodeStarted(failed)); failed != nil {
 		return 0
 	} else if err != nil {
 		reports.Close() // dsh is gone: the control pipe says so too, and obey stops the command
 	}
 	_ = Harden() // the command may not trace or read its supervisor
-	s := &supervisor{grace: spec.Grace, exit: Exit{Code: -1, Started: started}}
+	s := &supervisor{pid: pid, grace: spec.Grace, exit: Exit{Code: -1, Started: started}}
 	s.finish = func(exit Exit) {
 		// Let go of the output first: its reader sees the end no later than the report.
 		syscall.Close(1)
@@ -59,7 +59,7 @@ func launch() int {
 		syscall.Exit(0)
 	}
 	go s.obey(control, signals)
-	s.wait(pid)
+	s.wait()
 	return 0
 }
 

@@ -12,6 +12,10 @@ import (
 // then is given up. It is generous because a loaded machine is not an error.
 const launchTimeout = 30 * time.Second
 
+// nudgeAfter is when a launcher that has not answered is continued: its command can
+// have begun, and stopped it, before it could say so.
+const nudgeAfter = time.Second
+
 // Launcher is the real Starter. The zero value is ready to use; it must not be
 // copied. Its methods may be called from several goroutines.
 type Launcher struct {
@@ -165,23 +169,32 @@ func (l *launched) run(s Spec) (*process, error) {
 	deadline := time.Now().Add(launchTimeout)
 	l.control.SetWriteDeadline(deadline)
 	l.reports.SetReadDeadline(deadline)
+	nudge := time.AfterFunc(nudgeAfter, func() { _ = l.proc.Signal(syscall.SIGCONT) })
+	defer nudge.Stop()
 	var answer fields
 	err := writeFrame(l.control, s.encode())
 	if err == nil {
 		answer, err = readFrame(l.reports)
 	}
 	if err != nil {
+		l.abandon()
 		l.discard()
 		return nil, &StartError{StageLaunch, l.self, &deadError{err}}
 	}
-	pid, err := decodeStarted(answer)
-	if err != nil {
+	if err := decodeStarted(answer); err != nil {
 		l.discard()
 		return nil, err
 	}
 	l.control.SetWriteDeadline(time.Time{})
 	l.reports.SetReadDeadline(time.Time{})
-	return newProcess(l, pid, s.Grace), nil
+	return newProcess(l, s.Grace), nil
+}
+
+// abandon ends a launcher that does not do its work, and what it may have started:
+// without it, the session is all we know of the command.
+func (l *launched) abandon() {
+	_ = l.proc.Kill()
+	killSession(l.proc.Pid) // before the launcher is waited for: the number stays taken
 }
 
 // discard ends a launcher that runs nothing.

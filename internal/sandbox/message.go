@@ -40,10 +40,9 @@ func decodeSpec(f fields) (s Spec, err error) {
 	return s, err
 }
 
-// encodeStarted makes the first report: the pid of the command, or why there is none.
-func encodeStarted(pid int, failed *StartError) fields {
+// encodeStarted makes the first report: nothing, or why there is no command.
+func encodeStarted(failed *StartError) fields {
 	var f fields
-	f.putInt(int64(pid))
 	if failed != nil {
 		f.putString(string(failed.Stage))
 		f.putString(failed.Path)
@@ -53,29 +52,32 @@ func encodeStarted(pid int, failed *StartError) fields {
 	return f
 }
 
-func decodeStarted(f fields) (pid int, err error) {
-	n, err := f.int()
-	if err != nil || n > 0 {
-		return int(n), err
+func decodeStarted(f fields) error {
+	if len(f) == 0 {
+		return nil
 	}
 	stage, err := f.string()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	path, err := f.string()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	errno, err := f.int()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return 0, &StartError{Stage: Stage(stage), Path: path, Err: syscall.Errno(errno)}
+	return &StartError{Stage: Stage(stage), Path: path, Err: syscall.Errno(errno)}
 }
 
 func (e Exit) encode() fields {
 	var f fields
-	for _, v := range []int64{int64(e.Code), int64(e.Signal), int64(e.Left), int64(e.Orphans),
+	stopped := int64(0)
+	if e.Stopped {
+		stopped = 1
+	}
+	for _, v := range []int64{int64(e.Code), int64(e.Signal), stopped, int64(e.Left), int64(e.Orphans),
 		e.Started.UnixNano(), e.Ended.UnixNano()} {
 		f.putInt(v)
 	}
@@ -83,7 +85,7 @@ func (e Exit) encode() fields {
 }
 
 func decodeExit(f fields) (Exit, error) {
-	var v [6]int64
+	var v [7]int64
 	for i := range v {
 		n, err := f.int()
 		if err != nil {
@@ -91,6 +93,6 @@ func decodeExit(f fields) (Exit, error) {
 		}
 		v[i] = n
 	}
-	return Exit{Code: int(v[0]), Signal: syscall.Signal(v[1]), Left: int(v[2]), Orphans: int(v[3]),
-		Started: time.Unix(0, v[4]), Ended: time.Unix(0, v[5])}, nil
+	return Exit{Code: int(v[0]), Signal: syscall.Signal(v[1]), Stopped: v[2] != 0, Left: int(v[3]), Orphans: int(v[4]),
+		Started: time.Unix(0, v[5]), Ended: time.Unix(0, v[6])}, nil
 }

@@ -28,6 +28,7 @@ type Spec struct {
 type Exit struct {
 	Code    int            // exit code; -1 if a signal ended it
 	Signal  syscall.Signal // the signal that ended it, or 0
+	Stopped bool           // a Stop or Kill came before the command ended by itself
 	Left    int            // descendants that outlived the command and were ended after it
 	Orphans int            // descendants that could not be ended (another user's, or stuck in the kernel)
 	Started time.Time
@@ -60,8 +61,8 @@ type Process interface {
 }
 
 // ErrLost means that the launcher of a command ended before the command did (it was
-// killed). The command's process group was killed then; descendants that had left
-// the group may run on.
+// killed). The command's session was killed then; descendants that had left the
+// session may run on.
 var ErrLost = errors.New("the process that supervised the command was killed, and the command with it")
 
 // Stage is the part of a start that failed.

@@ -21,19 +21,20 @@ const (
 // a wait for children; orders, signals and timers end them from other goroutines,
 // which end with the process.
 type supervisor struct {
+	pid    int // of the command, and of its process group
 	grace  time.Duration
 	finish func(Exit) // reports and ends this process; called once
 
 	mu       sync.Mutex
 	exit     Exit
-	stopping bool // TERM was sent
+	stopping bool // TERM or KILL was sent
 	killing  bool
 	finished bool
 }
 
 // wait collects every ended child. As this process is the subreaper, "no child"
 // is "no descendant", and nothing can come after it.
-func (s *supervisor) wait(pid int) {
+func (s *supervisor) wait() {
 	options, led := 0, false
 	for {
 		var status syscall.WaitStatus
@@ -43,7 +44,7 @@ func (s *supervisor) wait(pid int) {
 		case err != nil: // ECHILD
 			s.end(0)
 			return
-		case got == pid && !led: // (the pid may come again)
+		case got == s.pid && !led: // (the pid may come again)
 			s.ended(status)
 			options, led = syscall.WNOHANG, true // does anything outlive it?
 		case got == 0:
@@ -59,6 +60,7 @@ func (s *supervisor) ended(status syscall.WaitStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.exit.Ended = s.exit.Started.Add(time.Since(s.exit.Started))
+	s.exit.Stopped = s.stopping
 	if status.Signaled() {
 		s.exit.Signal = status.Signal()
 		return
@@ -110,12 +112,12 @@ func (s *supervisor) obey(control *os.File, signals <-chan os.Signal) {
 func (s *supervisor) stop(grace time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopping || s.killing {
+	if s.stopping {
 		return
 	}
 	s.stopping = true
-	signalAll(syscall.SIGTERM)
-	signalAll(syscall.SIGCONT) // a stopped process handles TERM only when it runs
+	s.signal(syscall.SIGTERM)
+	s.signal(syscall.SIGCONT) // a stopped process handles TERM only when it runs
 	time.AfterFunc(grace, s.kill)
 }
 
@@ -123,15 +125,30 @@ func (s *supervisor) stop(grace time.Duration) {
 func (s *supervisor) kill() {
 	s.mu.Lock()
 	again := s.killing
-	s.killing = true
+	s.stopping, s.killing = true, true
 	s.mu.Unlock()
 	if again {
 		return
 	}
 	for deadline := time.Now().Add(killWait); time.Now().Before(deadline); time.Sleep(killPass) {
-		signalAll(syscall.SIGKILL)
+		s.mu.Lock()
+		s.signal(syscall.SIGKILL)
+		s.mu.Unlock()
 	}
 	s.end(len(descendants()))
+}
+
+// signal signals every descendant. One that ended meanwhile, or that belongs to
+// somebody else, is no error here: kill looks again. A kernel without lists of
+// children (CONFIG_PROC_CHILDREN) leaves the process group. s.mu is held.
+func (s *supervisor) signal(sig syscall.Signal) {
+	pids := descendants()
+	if len(pids) == 0 && s.exit.Ended.IsZero() {
+		pids = []int{-s.pid}
+	}
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, sig)
+	}
 }
 
 func (s *supervisor) end(orphans int) {

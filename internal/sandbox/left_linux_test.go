@@ -27,7 +27,7 @@ func TestD01WhatACommandLeavesBehindEndsWithIt(t *testing.T) {
 			t.Parallel()
 			w := newWitness(t)
 			out, exit := run(t, `exec 9>"$W"; `+c.command+`; exit 7`, w.env())
-			if out != "x\n" || exit.Code != 7 || exit.Signal != 0 {
+			if out != "x\n" || exit.Code != 7 || exit.Signal != 0 || exit.Stopped {
 				t.Errorf("%q, %+v", out, exit)
 			}
 			if exit.Left < c.left || exit.Orphans != 0 {

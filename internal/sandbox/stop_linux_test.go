@@ -54,7 +54,7 @@ func TestBSH08ATrapOfTermDecidesTheExit(t *testing.T) {
 	p.Stop()
 	p.Stop()
 	out, exit := finish(t, p)
-	if !strings.HasSuffix(out, "cleaned\n") || exit.Code != 5 || exit.Signal != 0 {
+	if !strings.HasSuffix(out, "cleaned\n") || exit.Code != 5 || exit.Signal != 0 || !exit.Stopped {
 		t.Errorf("%q, %+v", out, exit)
 	}
 	w.dead()
@@ -148,7 +148,7 @@ func TestACommandThatAttacksItsLauncher(t *testing.T) {
 		t.Parallel()
 		w := newWitness(t)
 		l := newLauncher(t)
-		p := start(t, l, Spec{Argv: []string{"bash", "-c", `exec 9>"$W"; sleep 1000 & kill -KILL $PPID; sleep 1000`}, Env: []string{path, w.env()}})
+		p := start(t, l, Spec{Argv: []string{"bash", "-c", `exec 9>"$W"; set -m; sleep 1000 & kill -KILL $PPID; sleep 1000`}, Env: []string{path, w.env()}})
 		out := p.Output()
 		if _, err := io.ReadAll(out); err != nil {
 			t.Error(err)
