@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"strings"
 
 	"dsh/internal/config"
 	"dsh/internal/jobs"
@@ -47,32 +45,4 @@ func (c *commands) kill() {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = c.table.Close(now) // the process ends next
-}
-
-// commandEnv is the environment of commands: without any provider's key, under
-// whatever name it stands.
-func (e *engine) commandEnv(settings *config.Loaded) []string {
-	names := map[string]bool{}
-	for _, p := range settings.Providers {
-		names[p.KeyEnv] = true
-	}
-	keys := providerKeys(settings)
-	var parent []string
-	for _, kv := range os.Environ() {
-		name, value, _ := strings.Cut(kv, "=")
-		if !names[name] && !containsAny(value, keys) {
-			parent = append(parent, kv)
-		}
-	}
-	own := []string{"DSH_HOME=" + e.home, "DSH_SESSION_ID=" + e.log.Header().ID, "DSH_SESSION_JSONL=" + e.log.Path()}
-	return jobs.Environ(parent, append(own, e.env...)...)
-}
-
-func containsAny(text string, parts []string) bool {
-	for _, part := range parts {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
 }

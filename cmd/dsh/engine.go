@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -277,34 +276,6 @@ func (e *engine) release() error {
 	}
 	e.stop = nil
 	return err
-}
-
-// redactedKey stands where the user's key stood in a prompt.
-const redactedKey = "[API key removed]"
-
-// keyRedactor takes the keys of all providers out of prompts.
-func keyRedactor(settings *config.Loaded) func(string) (string, bool) {
-	keys := providerKeys(settings)
-	return func(text string) (string, bool) {
-		clean := text
-		for _, key := range keys {
-			clean = strings.ReplaceAll(clean, key, redactedKey)
-		}
-		return clean, clean != text
-	}
-}
-
-// minKey is the length of a key that can be told from other text, in bytes.
-const minKey = 8
-
-// providerKeys are the keys of all providers that have one.
-func providerKeys(settings *config.Loaded) (keys []string) {
-	for name := range settings.Providers {
-		if key, _, err := settings.Key(name); err == nil && len(key) >= minKey {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }
 
 // workingDir is the absolute directory that dsh works in.

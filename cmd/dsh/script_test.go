@@ -83,6 +83,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("DEEPSEEK_API_KEY", scriptKey)
 			env.Setenv("DEEPSEEK_BASE_URL", "http://127.0.0.1:1/v1") // nobody listens
 			env.Setenv("TZ", "UTC")
+			env.Setenv("GOCACHE", goCache())
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each dsh of a race build ends a second late
 			env.Setenv("BAD", "\xff")                 // no text
 			env.Values[stageKey{}] = &stage{spawned: map[string]*spawned{}}
@@ -90,6 +91,16 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// goCache is where the go command keeps what it built: a script that runs it need
+// not build the standard library again.
+var goCache = sync.OnceValue(func() string {
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+})
 
 // mountable says whether the command disk works; see script_linux_test.go.
 var mountable = func() (bool, error) { return false, nil }

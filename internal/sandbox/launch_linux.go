@@ -41,6 +41,9 @@ func launch() int {
 	if err != nil {
 		return 1
 	}
+	if writeFrame(reports, nil) != nil {
+		return 1
+	}
 	signals := catchSignals()
 	started := time.Now()
 	pid, failed := begin(spec)

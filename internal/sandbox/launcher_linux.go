@@ -39,8 +39,8 @@ type launched struct {
 
 var errClosed = errors.New("dsh is ending and starts no more commands")
 
-// deadError is a launcher that did not take its command: an idle one may have been
-// killed while it waited.
+// deadError is a launcher that did not take its command, so that another may: an
+// idle one may have been killed while it waited.
 type deadError struct{ err error }
 
 func (e *deadError) Error() string { return "it ended or did not answer: " + e.err.Error() }
@@ -171,15 +171,19 @@ func (l *launched) run(s Spec) (*process, error) {
 	l.reports.SetReadDeadline(deadline)
 	nudge := time.AfterFunc(nudgeAfter, func() { _ = l.proc.Signal(syscall.SIGCONT) })
 	defer nudge.Stop()
-	var answer fields
 	err := writeFrame(l.control, s.encode())
 	if err == nil {
-		answer, err = readFrame(l.reports)
+		_, err = readFrame(l.reports) // it has the Spec
 	}
 	if err != nil {
-		l.abandon()
 		l.discard()
 		return nil, &StartError{StageLaunch, l.self, &deadError{err}}
+	}
+	answer, err := readFrame(l.reports)
+	if err != nil { // the command may have begun, and is not tried again
+		l.abandon()
+		l.discard()
+		return nil, &StartError{StageLaunch, l.self, ErrLost}
 	}
 	if err := decodeStarted(answer); err != nil {
 		l.discard()

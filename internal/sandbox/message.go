@@ -12,8 +12,8 @@ const (
 	orderKill byte = 'k'
 )
 
-// Reports from a launcher to dsh: one frame that says started or failed, then one
-// with the exit.
+// Reports from a launcher to dsh: an empty frame when it has the Spec, one that says
+// started or failed, one with the exit.
 
 func (s Spec) encode() fields {
 	var f fields
@@ -40,7 +40,7 @@ func decodeSpec(f fields) (s Spec, err error) {
 	return s, err
 }
 
-// encodeStarted makes the first report: nothing, or why there is no command.
+// encodeStarted makes the second report: nothing, or why there is no command.
 func encodeStarted(failed *StartError) fields {
 	var f fields
 	if failed != nil {

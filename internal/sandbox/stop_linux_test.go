@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -148,7 +150,10 @@ func TestACommandThatAttacksItsLauncher(t *testing.T) {
 		t.Parallel()
 		w := newWitness(t)
 		l := newLauncher(t)
-		p := start(t, l, Spec{Argv: []string{"bash", "-c", `exec 9>"$W"; set -m; sleep 1000 & kill -KILL $PPID; sleep 1000`}, Env: []string{path, w.env()}})
+		p := startReady(t, l, `set -m; sleep 1000 & echo ready; while :; do sleep 0.01; done`, w, 0)
+		if err := p.(*process).proc.Kill(); err != nil {
+			t.Fatal(err)
+		}
 		out := p.Output()
 		if _, err := io.ReadAll(out); err != nil {
 			t.Error(err)
@@ -158,5 +163,26 @@ func TestACommandThatAttacksItsLauncher(t *testing.T) {
 			t.Errorf("%+v, %v", exit, err)
 		}
 		w.wait()
+	})
+	t.Run("KILL runs nothing twice", func(t *testing.T) {
+		t.Parallel()
+		l := newLauncher(t)
+		for range 20 {
+			if err := l.Prepare(); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(t.TempDir(), "runs")
+			p, err := l.Start(Spec{Argv: []string{"/bin/sh", "-c", `echo x >> "$F"; kill -KILL $PPID; sleep 1000`}, Env: []string{path, "F=" + file}})
+			if err == nil {
+				p.Output().Close()
+				_, err = p.Wait(context.Background())
+			}
+			if !errors.Is(err, ErrLost) {
+				t.Error(err)
+			}
+			if runs, err := os.ReadFile(file); err != nil || string(runs) != "x\n" {
+				t.Errorf("%q, %v", runs, err)
+			}
+		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -319,6 +320,34 @@ func TestD01BackgroundDoesNotHoldTheCall(t *testing.T) {
 	}
 	r := b.run("(while :; do echo tick; sleep 0.02; done) & sleep 0.2; echo fg")
 	wantText(t, r.Text, "tick\n", "fg\n", "[ended ")
+}
+
+// It counts what the process holds, so it is not parallel.
+func TestD01HundredCommandsLeaveNothingBehind(t *testing.T) {
+	b := newShell(t)
+	b.run("sleep 1000 & echo x") // what is made once is there
+	holds := func() (files, goroutines int) {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list), runtime.NumGoroutine()
+	}
+	filesBefore, before := holds()
+	for range 100 {
+		wantText(t, b.run("sleep 1000 & echo x").Text, "x\n")
+	}
+	// The last goroutines end just after their command's result is there.
+	for tries := 0; ; tries++ {
+		files, after := holds()
+		if files <= filesBefore && after <= before {
+			return
+		}
+		if tries == 500 {
+			t.Fatalf("%d files, then %d; %d goroutines, then %d", filesBefore, files, before, after)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
 }
 
 func TestD02NothingWaitsForAPerson(t *testing.T) {
