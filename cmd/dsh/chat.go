@@ -31,6 +31,7 @@ type chat struct {
 	running bool
 	asked   string // id of the question on screen
 	leaving bool   // a ctrl+c came while nothing ran
+	stopped bool   // a ctrl+c ended the running turn
 }
 
 // newResumeCommand is the chat over a stored session.
@@ -75,7 +76,7 @@ func runChat(ctx context.Context, s streams, o engineOptions, prompt string) err
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	c := &chat{s: s, e: e, view: newChatView(s), reader: e.log.Reader(e.log.NextSeq()),
+	c := &chat{s: s, e: e, view: newChatView(s, newCards(e.tools.Present)), reader: e.log.Reader(e.log.NextSeq()),
 		lines: readLines(s.in), signals: signals, status: status, idle: make(chan struct{}, 1)}
 	defer c.reader.Close()
 	c.greet()
@@ -126,6 +127,7 @@ func (c *chat) loop(ctx context.Context) os.Signal {
 			c.view.events(c.reader.Next())
 			c.ask()
 		case c.running = <-c.status:
+			c.stopped = false
 			c.view.events(c.reader.Next())
 			if !c.running {
 				go c.awaitIdle(ctx)
@@ -235,9 +237,14 @@ func (c *chat) held() []string {
 	return ids
 }
 
-// interrupt ends the turn; while nothing runs, the second in a row leaves.
+// interrupt ends the turn, and the second in a row its commands without grace; while
+// nothing runs, the second leaves.
 func (c *chat) interrupt() (leave bool) {
 	if c.busy() {
+		if c.stopped {
+			c.e.commands.table.Kill()
+		}
+		c.stopped = true
 		if err := c.e.agent.Cancel(session.Cause{Kind: session.ByUser}, true); err != nil {
 			c.view.note("dsh: " + err.Error())
 		}

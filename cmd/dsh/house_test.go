@@ -25,11 +25,13 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/loop":   {ours: []string{"session", "llm", "tools", "policy", "prompt"}},
 	"internal/prompt": {ours: []string{"session", "llm"}},
 	"internal/tools": {
-		ours:   []string{"session", "llm", "policy"},
+		ours:   []string{"session", "llm", "policy", "jobs"},
 		theirs: []string{"github.com/google/jsonschema-go", "github.com/aymanbagabas/go-udiff", "golang.org/x/text", "golang.org/x/sys"},
 	},
-	"internal/policy": {ours: []string{"session"}},
-	"internal/audit":  {ours: []string{"session", "llm", "llm/openai"}},
+	"internal/jobs":    {ours: []string{"session", "sandbox"}},
+	"internal/sandbox": {theirs: []string{"golang.org/x/sys"}},
+	"internal/policy":  {ours: []string{"session"}},
+	"internal/audit":   {ours: []string{"session", "llm", "llm/openai"}},
 	"internal/session": {
 		ours:   []string{"llm"},
 		theirs: []string{"github.com/gofrs/flock", "github.com/klauspost/compress/zstd"},

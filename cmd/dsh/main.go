@@ -15,10 +15,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"dsh/internal/early"
+	"dsh/internal/sandbox"
 )
 
 func main() {
 	early.Restore()
+	if err := sandbox.Harden(); err != nil {
+		fmt.Fprintln(os.Stderr, "dsh: warning: the key in this process's environment can be read by commands: "+err.Error())
+	}
 	os.Exit(run(os.Args[1:], std()))
 }
 

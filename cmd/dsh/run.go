@@ -95,7 +95,7 @@ func (e *engine) converse(ctx context.Context, s streams, format, prompt string)
 	signals := catchSignals()
 	reader := e.log.Reader(e.log.NextSeq())
 	defer reader.Close()
-	view := newView(s, format, e.log.Header())
+	view := newView(s, format, e.log.Header(), newCards(e.tools.Present))
 	_, err := e.agent.Followup(prompt)
 	go signals.obey(e)
 	if err == nil {
@@ -145,7 +145,8 @@ func (e *engine) cancel(who session.CauseKind) {
 	_ = e.agent.Cancel(session.Cause{Kind: who}, true) // with the inbox kept nothing is written
 }
 
-// closeWait bounds how long a closing agent may take: its bodies obey at once.
+// closeWait bounds how long a closing agent may take: its bodies obey at once, but
+// for a command that ignores TERM, which has a grace of 3 s.
 const closeWait = 5 * time.Second
 
 func (e *engine) close() error {

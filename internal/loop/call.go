@@ -159,8 +159,12 @@ func (t *turn) afterAbort(slot *slot) {
 	if slot.final || t.check() == nil || slot.result.Code != session.CodeAborted {
 		return
 	}
-	slot.result.Text = "Error: " + t.stopped() + " while this call was running. The call says: " + strings.TrimPrefix(slot.result.Text, "Error: ") +
+	said, output, more := strings.Cut(strings.TrimPrefix(slot.result.Text, "Error: "), "\n")
+	slot.result.Text = "Error: " + t.stopped() + " while this call was running. The call says: " + said +
 		" Unless that tells more, it may have taken effect in part or in full: look before relying on it, and do not repeat it unless asked to."
+	if more {
+		slot.result.Text += "\n" + output
+	}
 	slot.result.Blocks, slot.result.IsError, slot.result.Code = nil, true, session.CodeAborted
 }
 

@@ -51,8 +51,6 @@ func (t *Terminal) stop() bool {
 	t.stopped.Store(true)
 	defer t.stopped.Store(false)
 	began := time.Now()
-	signal.Reset(syscall.SIGTSTP)
-	defer signal.Notify(t.signals, syscall.SIGTSTP)
 	_ = syscall.Kill(0, syscall.SIGTSTP)
 	select {
 	case <-t.resumed:
@@ -69,7 +67,7 @@ func (t *Terminal) stop() bool {
 	return true
 }
 
-// continued handles a SIGCONT after a stop that nobody could prepare (SIGSTOP): the
+// continued handles a SIGCONT after a stop from outside (SIGSTOP, SIGTSTP): the
 // shell has changed the terminal and written to it.
 func (t *Terminal) continued() {
 	t.mu.Lock()

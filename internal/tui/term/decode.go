@@ -23,7 +23,7 @@ type decoder struct {
 // How long the decoder waits for the rest of what it has.
 const (
 	escWait   = 30 * time.Millisecond  // after Esc: a lone one, or the start of a sequence
-	restWait  = 500 * time.Millisecond // after the start of a sequence no person types
+	restWait  = 500 * time.Millisecond // after the start of a sequence or rune no person types
 	pasteWait = 5 * time.Second        // for the end of a paste: half a paste must not be typed
 )
 
@@ -42,7 +42,7 @@ func (d *decoder) patience() time.Duration {
 		return pasteWait
 	case len(d.buf) == 0:
 		return -1
-	case len(d.buf) <= 2:
+	case d.buf[0] == esc && len(d.buf) <= 2:
 		return escWait
 	}
 	return restWait

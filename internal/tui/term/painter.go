@@ -123,13 +123,20 @@ func (p *painter) resize(b []byte, w, h int) []byte {
 func (p *painter) wrapped(w int) int {
 	up := 0
 	for _, row := range p.shown.Rows[:p.at] {
-		up += strings.Count(ansi.Hardwrap(ansi.Strip(row), w, true), "\n") + 1
+		up += breaks(row, w) + 1
 	}
-	if c := p.shown.Cursor; !c.Hidden {
-		up += c.Col / w
+	if c := p.shown.Cursor; !c.Hidden && p.at < len(p.shown.Rows) {
+		upTo := ansi.Truncate(p.shown.Rows[p.at], c.Col+1, "")
+		if ansi.StringWidth(upTo) == c.Col { // a wide cell, or none, is under the cursor
+			upTo = ansi.Truncate(p.shown.Rows[p.at], c.Col+2, "")
+		}
+		up += breaks(upTo, w)
 	}
 	return up
 }
+
+// breaks is how often a terminal of width w wraps row.
+func breaks(row string, w int) int { return strings.Count(ansi.Hardwrap(row, w, true), "\n") }
 
 // wipe erases the live region and leaves the cursor at its start.
 func (p *painter) wipe(b []byte) []byte {

@@ -18,11 +18,11 @@ type SignalMsg struct{ Signal syscall.Signal }
 const resizeQuiet = 60 * time.Millisecond
 
 // watchSignals takes the signals over and returns the function that handles them until
-// the terminal is given back for good. Signals that were ignored stay so.
+// the terminal is given back for good. Signals that were ignored stay so. SIGTSTP is not
+// among them: once it was taken over, the runtime could not stop the process by it.
 func (t *Terminal) watchSignals() func() {
-	t.signals = make(chan os.Signal, 16)
-	c := t.signals
-	for _, s := range []os.Signal{syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP} {
+	c := make(chan os.Signal, 16)
+	for _, s := range []os.Signal{syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(s) {
 			signal.Notify(c, s)
 		}
@@ -65,8 +65,6 @@ func (t *Terminal) signal(s syscall.Signal) {
 			return
 		}
 		t.owned.Go(t.Guard(t.continued))
-	case syscall.SIGTSTP:
-		t.owned.Go(t.Guard(func() { t.Suspend()() }))
 	case syscall.SIGQUIT: // prints the goroutines: on a sane screen
 		t.Restore()
 		signal.Reset(s)

@@ -40,7 +40,6 @@ type Terminal struct {
 	program atomic.Pointer[tea.Program]
 	lending sync.Mutex // held while another program has the terminal
 	leaving sync.Mutex // one way out or in at a time
-	signals chan os.Signal
 	resumed chan struct{}
 	stopped atomic.Bool // a stop of ours waits for SIGCONT
 
