@@ -11,8 +11,11 @@ import (
 )
 
 // harmless are packages that import nothing, so that they may come before early,
-// which waits for os; they read a CPU flag or two.
-var harmless = map[string]bool{"github.com/klauspost/compress/internal/cpuinfo": true}
+// which waits for os; they read a CPU flag, or fill a small table.
+var harmless = map[string]bool{
+	"github.com/klauspost/compress/internal/cpuinfo": true,
+	"github.com/charmbracelet/x/ansi/parser":         true,
+}
 
 // TestInitOrder: the version must be printed, and the launcher that every command
 // runs under be at work, before any third-party package, and any of ours but early,

@@ -22,6 +22,9 @@ var house = map[string]struct{ ours, theirs []string }{
 		ours:   []string{"*"},
 		theirs: []string{"github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/tools/txtar"},
 	},
+	"internal/tui/transcript": {
+		ours: []string{"session", "llm", "tui/markdown", "termtext"},
+	},
 	"internal/loop":   {ours: []string{"session", "llm", "tools", "policy", "prompt"}},
 	"internal/prompt": {ours: []string{"session", "llm"}},
 	"internal/tools": {
@@ -44,7 +47,8 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/tui/term": {theirs: []string{
 		"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/x/ansi", "golang.org/x/sys", "golang.org/x/term",
 	}},
-	"internal/termtext": {theirs: []string{"github.com/charmbracelet/x/ansi"}},
+	"internal/termtext":     {theirs: []string{"github.com/charmbracelet/x/ansi"}},
+	"internal/tui/markdown": {ours: []string{"termtext"}, theirs: []string{"github.com/yuin/goldmark"}},
 }
 
 // noSleep and similar habits are held by the same walk over the tree.

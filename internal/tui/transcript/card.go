@@ -1,0 +1,263 @@
+package transcript
+
+import (
+	"encoding/json"
+	"strings"
+
+	"dsh/internal/llm"
+	"dsh/internal/session"
+	"dsh/internal/termtext"
+)
+
+// display is a call as its tool shows it.
+func (r *Renderer) display(b *Block) session.Display {
+	args := b.Args
+	if b.State == Streaming {
+		args = closeJSON(args)
+	}
+	d := r.present(b.Name, args, b.Result())
+	if d.Verb == "" {
+		d.Verb = b.Name
+	}
+	return d
+}
+
+// plainCard shows any call without its tool.
+func plainCard(name, rawArgs string, r *session.ToolResult) session.Display {
+	if r != nil {
+		if meta, ok := session.DecodeMeta(r.Meta); ok && meta.Display != nil {
+			return *meta.Display
+		}
+	}
+	return session.Display{Kind: session.ShowText, Verb: name, Target: rawArgs, Text: resultText(r)}
+}
+
+func resultText(r *session.ToolResult) string {
+	var sb strings.Builder
+	if r == nil {
+		return ""
+	}
+	for _, b := range r.Message.Content {
+		for _, c := range b.Content {
+			if c.Type == llm.Text {
+				sb.WriteString(c.Text)
+			}
+		}
+	}
+	return sb.String()
+}
+
+// closeJSON completes arguments that still arrive, so that what is there can be shown.
+func closeJSON(args string) string {
+	if json.Valid([]byte(args)) {
+		return args
+	}
+	var open []byte
+	inString, escaped := false, false
+	for i := range len(args) {
+		switch c := args[i]; {
+		case escaped:
+			escaped = false
+		case inString:
+			escaped, inString = c == '\\', c != '"'
+		case c == '"':
+			inString = true
+		case c == '{':
+			open = append(open, '}')
+		case c == '[':
+			open = append(open, ']')
+		case (c == '}' || c == ']') && len(open) > 0:
+			open = open[:len(open)-1]
+		}
+	}
+	end := ""
+	if inString {
+		end = `"`
+		if escaped {
+			args = args[:len(args)-1]
+		}
+	}
+	for i := len(open) - 1; i >= 0; i-- {
+		end += string(open[i])
+	}
+	if whole := args + end; json.Valid([]byte(whole)) {
+		return whole
+	}
+	if i := strings.LastIndexByte(args, ','); i > 0 && !inString { // a key without its value
+		return args[:i] + end
+	}
+	return args
+}
+
+// card draws a call: one line of what it is, and as much of what came of it as tells a
+// reader whether to look closer.
+func (w *writer) card(b *Block, d session.Display) {
+	state := b.State
+	if state == Done && endedBadly(&d) {
+		state = Failed
+	}
+	glyph, style := w.glyph(state)
+	whole := w.head(style.Paint(glyph), &d, w.facts(b, &d, state))
+	if w.o.Width < lineWidth && !w.o.Expanded {
+		return
+	}
+	if w.o.Expanded && !whole {
+		w.target(d.Target)
+	}
+	switch {
+	case state == Running && w.o.Output != "":
+		w.output(w.o.Output)
+	case !b.State.Live() || b.State == Asked || w.o.Expanded:
+		w.body(&d, state)
+	}
+}
+
+// endedBadly: a command that exits with a code is no error to the model, but it is one
+// to the reader.
+func endedBadly(d *session.Display) bool {
+	if d.Kind != session.ShowCommand || len(d.Facts) == 0 {
+		return false
+	}
+	switch fact, _, _ := strings.Cut(d.Facts[0], " "); fact {
+	case "exit", "killed", "timed", "lost":
+		return true
+	}
+	return false
+}
+
+// facts are what the tool says, then what a person answered, then what became of it.
+func (w *writer) facts(b *Block, d *session.Display, state State) []string {
+	facts := append([]string(nil), d.Facts...)
+	if b.Answer != "" && (state != Refused || b.Answer != factDenied) {
+		facts = append(facts, b.Answer)
+	}
+	switch state {
+	case Asked:
+		facts = append(facts, "waiting for you")
+	case Running:
+		if took := w.o.Now - b.Time; w.o.Now > 0 && b.Time > 0 && took >= 1000 {
+			facts = append(facts, clock(took))
+		}
+	case Refused:
+		facts = []string{refusal(b)}
+	case NotRun:
+		facts = []string{"not run"}
+	case Stopped:
+		facts = appendNew(facts, "stopped")
+	case Unknown:
+		facts = []string{"dsh ended while it ran, result unknown"}
+	case Failed:
+		if len(facts) == 0 {
+			facts = append(facts, firstLine(strings.TrimPrefix(resultText(b.Result()), "Error: ")))
+		}
+	}
+	return facts
+}
+
+func appendNew(facts []string, fact string) []string {
+	for _, f := range facts {
+		if f == fact {
+			return facts
+		}
+	}
+	return append(facts, fact)
+}
+
+// refusal says who did not let a call run, and why.
+func refusal(b *Block) string {
+	result := b.Result()
+	reason := ""
+	if meta, ok := session.DecodeMeta(result.Meta); ok && meta.Refused != nil {
+		reason = meta.Refused.Reason
+	}
+	if b.Answer == factDenied {
+		if _, said, ok := strings.Cut(resultText(result), "and says: "); ok {
+			return factDenied + `: "` + firstLine(said) + `"`
+		}
+		return factDenied
+	}
+	if reason == "" {
+		reason = firstLine(strings.TrimPrefix(resultText(result), "Error: "))
+	}
+	return "blocked: " + reason
+}
+
+// minTarget is how many columns a target gets before facts give way to it.
+const minTarget = 16
+
+// head is the first row: a glyph, a verb, a target and facts. The target is never
+// left out: facts go first, the last one before the others. It reports whether the
+// target is there in full.
+func (w *writer) head(glyph string, d *session.Display, facts []string) (whole bool) {
+	verb := termtext.Line(d.Verb)
+	room := w.o.Width - 2 - termtext.Width(verb)
+	if room < minWidth/2 {
+		verb = termtext.Cut(verb, max(0, w.o.Width-2-minWidth/2))
+		room = w.o.Width - 2 - termtext.Width(verb)
+	}
+	target := termtext.Line(d.Target)
+	width := termtext.Width(target)
+	if width > 0 {
+		room--
+	}
+	dot := " " + w.t.Glyphs.Dot + " "
+	tails := make([]string, 1, len(facts)+1)
+	for _, f := range facts {
+		if f = termtext.Line(f); f != "" {
+			tails = append(tails, tails[len(tails)-1]+dot+f)
+		}
+	}
+	n := len(tails) - 1
+	want := min(width, max(minTarget, room/2))
+	for n > 0 && termtext.Width(tails[n])+want > room {
+		n--
+	}
+	if n == 0 && len(tails) > 1 && width+minTarget < room { // a long reason is cut, not dropped
+		n = 1
+		tails[1] = w.cutEnd(tails[1], room-width)
+	}
+	tail := tails[n]
+	shown := w.shorten(target, room-termtext.Width(tail), d.Kind)
+	row := glyph + " " + w.t.Bold.Paint(verb)
+	if shown != "" {
+		row += " " + shown
+	}
+	w.line(row + tail)
+	return shown == target
+}
+
+// shorten makes a target fit: a path loses its beginning, anything else its end.
+func (w *writer) shorten(s string, width int, kind session.DisplayKind) string {
+	if termtext.Width(s) <= width {
+		return s
+	}
+	if kind == session.ShowCommand || kind == session.ShowMatches || !strings.Contains(s, "/") || strings.Contains(s, " ") {
+		return w.cutEnd(s, width)
+	}
+	for rest := s; ; {
+		_, after, ok := strings.Cut(rest, "/")
+		if !ok {
+			return w.cutEnd(rest, width)
+		}
+		rest = after
+		if short := w.t.Glyphs.Cut + "/" + rest; termtext.Width(short) <= width {
+			return short
+		}
+	}
+}
+
+// cutEnd shortens one line at its end.
+func (w *writer) cutEnd(s string, width int) string {
+	if termtext.Width(s) <= width {
+		return s
+	}
+	return strings.TrimRight(termtext.Cut(s, max(width-termtext.Width(w.t.Glyphs.Cut), 0)), " ") + w.t.Glyphs.Cut
+}
+
+// target is the whole of one that the head had no room for.
+func (w *writer) target(s string) {
+	indent := w.indent()
+	for _, row := range folded(s, w.o.Width-len(indent)) {
+		w.dim(indent, row)
+	}
+}
