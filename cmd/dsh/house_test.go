@@ -25,6 +25,14 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/tui/transcript": {
 		ours: []string{"session", "llm", "tui/markdown", "termtext"},
 	},
+	"internal/tui": {
+		ours: []string{"session", "llm", "tui/transcript", "tui/markdown", "tui/term", "termtext"},
+		theirs: []string{
+			"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/bubbles", "github.com/charmbracelet/lipgloss",
+			"github.com/sahilm/fuzzy",
+		},
+	},
+	"internal/files":  {theirs: []string{"github.com/bmatcuk/doublestar"}},
 	"internal/loop":   {ours: []string{"session", "llm", "tools", "policy", "prompt"}},
 	"internal/prompt": {ours: []string{"session", "llm"}},
 	"internal/tools": {

@@ -44,7 +44,7 @@ func launch() int {
 	signals := catchSignals()
 	started := time.Now()
 	pid, failed := begin(spec)
-	if err := writeFrame(reports, encodeStarted(pid, failed)); failed != nil {
+	if err := writeFrame(reports, encodeStarted(failed)); failed != nil {
 		return 0
 	} else if err != nil {
 		reports.Close() // dsh is gone: the control pipe says so too, and obey stops the command

@@ -177,17 +177,24 @@ func (l *launched) run(s Spec) (*process, error) {
 		answer, err = readFrame(l.reports)
 	}
 	if err != nil {
+		l.abandon()
 		l.discard()
 		return nil, &StartError{StageLaunch, l.self, &deadError{err}}
 	}
-	pid, err := decodeStarted(answer)
-	if err != nil {
+	if err := decodeStarted(answer); err != nil {
 		l.discard()
 		return nil, err
 	}
 	l.control.SetWriteDeadline(time.Time{})
 	l.reports.SetReadDeadline(time.Time{})
-	return newProcess(l, pid, s.Grace), nil
+	return newProcess(l, s.Grace), nil
+}
+
+// abandon ends a launcher that does not do its work, and what it may have started:
+// without it, the session is all we know of the command.
+func (l *launched) abandon() {
+	_ = l.proc.Kill()
+	killSession(l.proc.Pid) // before the launcher is waited for: the number stays taken
 }
 
 // discard ends a launcher that runs nothing.

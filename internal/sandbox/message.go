@@ -40,10 +40,9 @@ func decodeSpec(f fields) (s Spec, err error) {
 	return s, err
 }
 
-// encodeStarted makes the first report: the pid of the command, or why there is none.
-func encodeStarted(pid int, failed *StartError) fields {
+// encodeStarted makes the first report: nothing, or why there is no command.
+func encodeStarted(failed *StartError) fields {
 	var f fields
-	f.putInt(int64(pid))
 	if failed != nil {
 		f.putString(string(failed.Stage))
 		f.putString(failed.Path)
@@ -53,24 +52,23 @@ func encodeStarted(pid int, failed *StartError) fields {
 	return f
 }
 
-func decodeStarted(f fields) (pid int, err error) {
-	n, err := f.int()
-	if err != nil || n > 0 {
-		return int(n), err
+func decodeStarted(f fields) error {
+	if len(f) == 0 {
+		return nil
 	}
 	stage, err := f.string()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	path, err := f.string()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	errno, err := f.int()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return 0, &StartError{Stage: Stage(stage), Path: path, Err: syscall.Errno(errno)}
+	return &StartError{Stage: Stage(stage), Path: path, Err: syscall.Errno(errno)}
 }
 
 func (e Exit) encode() fields {

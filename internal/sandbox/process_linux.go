@@ -21,7 +21,6 @@ const pipeSize = 64 << 10
 // process is a command under a launcher.
 type process struct {
 	*launched
-	pid   int
 	grace time.Duration
 	done  chan struct{} // closed when exit and err are set
 
@@ -33,8 +32,8 @@ type process struct {
 	giveUp  *time.Timer // ends a launcher that does not answer
 }
 
-func newProcess(l *launched, pid int, grace time.Duration) *process {
-	return &process{launched: l, pid: pid, grace: grace, done: make(chan struct{})}
+func newProcess(l *launched, grace time.Duration) *process {
+	return &process{launched: l, grace: grace, done: make(chan struct{})}
 }
 
 // watch waits for the exit and settles everything that waits for it.
@@ -59,9 +58,7 @@ func (p *process) report() (Exit, error) {
 			return exit, nil
 		}
 	}
-	// Without its launcher the command is on its own; its group is all we know of it.
-	_ = p.proc.Kill()
-	_ = syscall.Kill(-p.pid, syscall.SIGKILL)
+	p.abandon()
 	return Exit{Code: -1, Signal: syscall.SIGKILL, Stopped: true, Ended: time.Now()}, ErrLost
 }
 

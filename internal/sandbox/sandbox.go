@@ -61,8 +61,8 @@ type Process interface {
 }
 
 // ErrLost means that the launcher of a command ended before the command did (it was
-// killed). The command's process group was killed then; descendants that had left
-// the group may run on.
+// killed). The command's session was killed then; descendants that had left the
+// session may run on.
 var ErrLost = errors.New("the process that supervised the command was killed, and the command with it")
 
 // Stage is the part of a start that failed.

@@ -1,6 +1,9 @@
 package sandbox
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
 // descendants returns the pids of all live descendants of this process, parents
 // before their children.
@@ -33,13 +36,13 @@ func childrenOf(pid int) []int {
 		if err != nil {
 			continue
 		}
-		n := 0
-		for _, c := range list { // "12 345 "
-			if c >= '0' && c <= '9' {
-				n = n*10 + int(c-'0')
-			} else if n > 0 {
-				pids = append(pids, n)
-				n = 0
+		for rest := string(list); rest != ""; { // "12 345 "
+			var child int
+			if child, rest = atoi(rest); child > 0 {
+				pids = append(pids, child)
+			}
+			if rest != "" {
+				rest = rest[1:]
 			}
 		}
 	}
@@ -55,18 +58,64 @@ func readNames(dir string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// zombie reports whether a process has ended and only waits for its parent.
-func zombie(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
-	if err != nil {
-		return true
-	}
-	for i := len(stat) - 1; i >= 0; i-- { // "12 (any ) name) Z ..."
-		if stat[i] == ')' {
-			return i+2 < len(stat) && (stat[i+2] == 'Z' || stat[i+2] == 'X')
+// killSession kills the members of a session, and looks again for those they were
+// forking, until it finds none or has looked often enough.
+func killSession(sid int) {
+	for range 10 {
+		found := false
+		names, _ := readNames("/proc")
+		for _, name := range names {
+			pid, _ := atoi(name)
+			if pid == 0 || pid == sid || stat(pid).session != sid || zombie(pid) {
+				continue
+			}
+			found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
+		}
+		if !found {
+			return
 		}
 	}
-	return false
+}
+
+// zombie reports whether a process has ended and only waits for its parent.
+func zombie(pid int) bool {
+	state := stat(pid).state
+	return state == 0 || state == 'Z' || state == 'X'
+}
+
+type procStat struct {
+	state   byte // 0 if there is no such process
+	session int
+}
+
+// stat reads "12 (any ) name) S 1 12 12 ...": state, parent, group, session.
+func stat(pid int) (s procStat) {
+	line, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
+	if err != nil {
+		return s
+	}
+	end := len(line) - 1
+	for end >= 0 && line[end] != ')' {
+		end--
+	}
+	if end < 0 || len(line) < end+4 {
+		return s
+	}
+	s.state = line[end+2]
+	rest := string(line[end+3:])
+	for i := 0; i < 3 && rest != ""; i++ {
+		s.session, rest = atoi(rest[1:])
+	}
+	return s
+}
+
+// atoi reads the number that s begins with.
+func atoi(s string) (n int, rest string) {
+	for s != "" && s[0] >= '0' && s[0] <= '9' {
+		n = n*10 + int(s[0]-'0')
+		s = s[1:]
+	}
+	return n, s
 }
 
 func itoa(n int) string {

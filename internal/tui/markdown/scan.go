@@ -38,6 +38,7 @@ type scanner struct {
 	number  int
 	table   bool // the open segment ends in a table
 	pipe    bool // the line before may be the head of a table
+	hollow  bool // the line before is an item without text, which nothing continues
 	started bool
 }
 
@@ -85,11 +86,13 @@ func (s *scanner) text(line []byte) *segment {
 	fresh := s.blank || s.ended || !s.started
 	seg := &segment{blank: s.blank && s.started}
 	ended := s.ended || !s.started
-	s.blank, s.ended, s.started = false, false, true
+	hollow := s.hollow
+	s.blank, s.ended, s.started, s.hollow = false, false, true, false
 	if s.content > 0 && indent >= s.content {
 		s.inside(rest, indent)
 		return nil
 	}
+	fresh = fresh || hollow
 	if s.inner.n > 0 && s.inner.closes(line) {
 		// Strictly this opens a block that would swallow all that follows. Models
 		// mean the end of the item's.
@@ -153,7 +156,7 @@ func (s *scanner) item(m marker, seg *segment) {
 	} else {
 		s.number = m.number
 	}
-	s.content, s.inner, s.ordered = m.content, fence{}, m.ordered
+	s.content, s.inner, s.ordered, s.hollow = m.content, fence{}, m.ordered, len(m.text) == 0
 	if f, ok := openFence(bytes.TrimLeft(m.text, " \t"), m.content); ok {
 		s.inner = f
 	}

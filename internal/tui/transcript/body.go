@@ -57,9 +57,18 @@ func (w *writer) text(text string, n int) {
 		rows = rows[:n]
 	}
 	for _, row := range rows {
-		w.dim(indent, row)
+		w.content(indent, row)
 	}
 	w.more(indent, left, what)
+}
+
+// content is a row of what a call brought: set back while it is only a glance at it.
+func (w *writer) content(indent, row string) {
+	if w.o.Expanded && row != "" {
+		w.line(indent + row)
+		return
+	}
+	w.dim(indent, row)
 }
 
 // output draws the last rows of what a command says while it runs. Of a line that

@@ -97,7 +97,7 @@ func (w *writer) card(b *Block, d session.Display) {
 		state = Failed
 	}
 	glyph, style := w.glyph(state)
-	whole := w.head(style.Paint(glyph), &d, w.facts(b, &d, state))
+	whole := w.head(style.Paint(glyph), &d, w.facts(b, &d, state), state == Done || state.Live())
 	if w.o.Width < lineWidth && !w.o.Expanded {
 		return
 	}
@@ -107,9 +107,18 @@ func (w *writer) card(b *Block, d session.Display) {
 	switch {
 	case state == Running && w.o.Output != "":
 		w.output(w.o.Output)
-	case !b.State.Live() || b.State == Asked || w.o.Expanded:
+	case w.o.Expanded || b.State == Asked || !state.Live() && !told(b, state):
 		w.body(&d, state)
 	}
+}
+
+// told reports whether the head says all that there is to say of a call.
+func told(b *Block, state State) bool {
+	switch state {
+	case Refused, NotRun, Unknown:
+		return true
+	}
+	return b.State == Failed && strings.Count(strings.TrimSpace(resultText(b.Result())), "\n") == 0
 }
 
 // endedBadly: a command that exits with a code is no error to the model, but it is one
@@ -136,7 +145,7 @@ func (w *writer) facts(b *Block, d *session.Display, state State) []string {
 		facts = append(facts, "waiting for you")
 	case Running:
 		if took := w.o.Now - b.Time; w.o.Now > 0 && b.Time > 0 && took >= 1000 {
-			facts = append(facts, clock(took))
+			facts = append(facts, minutes(took))
 		}
 	case Refused:
 		facts = []string{refusal(b)}
@@ -182,29 +191,27 @@ func refusal(b *Block) string {
 	return "blocked: " + reason
 }
 
-// minTarget is how many columns a target gets before facts give way to it.
-const minTarget = 16
+const (
+	minTarget = 16 // columns that a target gets before facts give way to it
+	minFact   = 12 // columns of the fact that says what went wrong
+)
 
 // head is the first row: a glyph, a verb, a target and facts. The target is never
-// left out: facts go first, the last one before the others. It reports whether the
+// left out: facts go first, the last one before the others. Of a call that did not go
+// well the first fact stays, as far as there is room for it. head reports whether the
 // target is there in full.
-func (w *writer) head(glyph string, d *session.Display, facts []string) (whole bool) {
-	verb := termtext.Line(d.Verb)
+func (w *writer) head(glyph string, d *session.Display, facts []string, well bool) (whole bool) {
+	verb, target := termtext.Line(d.Verb), termtext.Line(d.Target)
+	verb = w.cutEnd(verb, max(w.o.Width/3, minWidth-4))
 	room := w.o.Width - 2 - termtext.Width(verb)
-	if room < minWidth/2 {
-		verb = termtext.Cut(verb, max(0, w.o.Width-2-minWidth/2))
-		room = w.o.Width - 2 - termtext.Width(verb)
-	}
-	target := termtext.Line(d.Target)
 	width := termtext.Width(target)
 	if width > 0 {
 		room--
 	}
-	dot := " " + w.t.Glyphs.Dot + " "
-	tails := make([]string, 1, len(facts)+1)
+	tails := []string{""}
 	for _, f := range facts {
 		if f = termtext.Line(f); f != "" {
-			tails = append(tails, tails[len(tails)-1]+dot+f)
+			tails = append(tails, tails[len(tails)-1]+" "+w.t.Glyphs.Dot+" "+f)
 		}
 	}
 	n := len(tails) - 1
@@ -212,17 +219,18 @@ func (w *writer) head(glyph string, d *session.Display, facts []string) (whole b
 	for n > 0 && termtext.Width(tails[n])+want > room {
 		n--
 	}
-	if n == 0 && len(tails) > 1 && width+minTarget < room { // a long reason is cut, not dropped
-		n = 1
-		tails[1] = w.cutEnd(tails[1], room-width)
+	if n == 0 && len(tails) > 1 && !well {
+		if n = 1; room-want < minFact {
+			want = max(room-minFact, min(width, minFact/2))
+		}
+		tails[1] = w.cutEnd(tails[1], room-want)
 	}
-	tail := tails[n]
-	shown := w.shorten(target, room-termtext.Width(tail), d.Kind)
+	shown := w.shorten(target, room-termtext.Width(tails[n]), d.Kind)
 	row := glyph + " " + w.t.Bold.Paint(verb)
 	if shown != "" {
 		row += " " + shown
 	}
-	w.line(row + tail)
+	w.line(row + tails[n])
 	return shown == target
 }
 
@@ -250,6 +258,9 @@ func (w *writer) shorten(s string, width int, kind session.DisplayKind) string {
 func (w *writer) cutEnd(s string, width int) string {
 	if termtext.Width(s) <= width {
 		return s
+	}
+	if width < termtext.Width(w.t.Glyphs.Cut) {
+		return ""
 	}
 	return strings.TrimRight(termtext.Cut(s, max(width-termtext.Width(w.t.Glyphs.Cut), 0)), " ") + w.t.Glyphs.Cut
 }

@@ -31,9 +31,10 @@ func (w *writer) diffs(files []session.FileDiff) {
 		if room > 0 && len(files) > 1 {
 			w.path(&files[i])
 		}
-		for _, h := range files[i].Hunks {
-			lines := number(&h)
-			n := w.few(lines, room, numberWidth(lines))
+		width := numberWidth(&files[i])
+		for k := range files[i].Hunks {
+			lines := number(&files[i].Hunks[k])
+			n := w.few(lines, room, width)
 			room -= n
 			left += changes(lines) - n
 		}
@@ -51,12 +52,9 @@ func (w *writer) file(f *session.FileDiff, named bool) {
 		w.path(f)
 	}
 	if len(f.Hunks) == 0 {
-		w.line(w.indent() + w.t.Dim.Paint(termtext.Cut("(not text, or too large to compare)", w.o.Width-len(w.indent()))))
+		w.line(w.indent() + w.t.Dim.Paint(w.cutEnd("(not text, or too large to compare)", w.o.Width-len(w.indent()))))
 	}
-	width := 0
-	for i := range f.Hunks {
-		width = max(width, numberWidth(number(&f.Hunks[i])))
-	}
+	width := numberWidth(f)
 	for i := range f.Hunks {
 		if i > 0 {
 			w.line(w.indent() + w.t.Dim.Paint(strings.Repeat(w.t.Glyphs.Dot, 3)))
@@ -163,11 +161,15 @@ func changes(lines []numbered) (n int) {
 	return n
 }
 
-func numberWidth(lines []numbered) (n int) {
-	for i := range lines {
-		n = max(n, len(strconv.Itoa(lines[i].no)))
+// numberWidth is the columns that the line numbers of a file take.
+func numberWidth(f *session.FileDiff) int {
+	last := 0
+	for i := range f.Hunks {
+		for _, l := range number(&f.Hunks[i]) {
+			last = max(last, l.no)
+		}
 	}
-	return n
+	return len(strconv.Itoa(last))
 }
 
 // diffLine draws one line. What is too long goes on below, without number and sign.
@@ -194,10 +196,7 @@ func (w *writer) diffLine(lines []numbered, i, width int) {
 	lead := w.indent() + w.t.Dim.Paint(no) + " " + style.Paint(string(l.sign)) + " "
 	blank := strings.Repeat(" ", len(w.indent())+width+3)
 	for _, row := range termtext.Fold(text, max(w.o.Width-len(blank), 2)) {
-		if row == "" {
-			lead = strings.TrimRight(lead, " ")
-		}
-		w.line(lead + row)
+		w.line(trimStyled(lead + row))
 		lead = blank
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"dsh/internal/llm"
 	"dsh/internal/session"
@@ -18,6 +17,10 @@ func (p *Projection) userMessage(ev *session.Event, d *session.UserMessage) {
 	}
 	text := messageText(&d.Message)
 	hidden := d.Source.Form != "notice" || ev.Surface != nil && ev.Surface.Replace
+	if !hidden && p.warned > 0 { // the line of the budget says the same
+		p.warned--
+		hidden = true
+	}
 	b := Block{Kind: Notice, State: Plain, Hidden: hidden, Text: "Told the model: " + firstLine(text), Detail: text}
 	if hidden {
 		b.Text = "(context for the model)"
@@ -73,6 +76,7 @@ func (p *Projection) notice(ev *session.Event) {
 		}
 	case session.TurnBudget:
 		if !d.Ended { // otherwise the end of the turn says so
+			p.warned++
 			p.add(ev, Block{Kind: Notice, State: Warning, Text: "The budget of this turn is nearly used: " + budget(&d)})
 		}
 	case session.Raw:
@@ -162,7 +166,7 @@ func summary(data json.RawMessage) string {
 func (p *Projection) turnEnd(ev *session.Event, d *session.TurnEnd) {
 	p.closeStep(ev)
 	p.closeCompaction(ev, Stopped)
-	p.turnOpen = false
+	p.turnOpen, p.warned = false, 0
 	if d.Reason.Kind == session.Completed {
 		return
 	}
@@ -270,11 +274,15 @@ func sentence(text, otherwise string) string {
 
 // clock is a span as people read it: 3.1s, 0:41, 1:02:03.
 func clock(ms int64) string {
-	d := time.Duration(max(ms, 0)) * time.Millisecond
-	if d < 10*time.Second {
-		return fmt.Sprintf("%.1fs", d.Seconds())
+	if ms < 10_000 {
+		return fmt.Sprintf("%.1fs", float64(max(ms, 0))/1000)
 	}
-	s := int(d.Seconds())
+	return minutes(ms)
+}
+
+// minutes is a span that is seen to grow: 0:07.
+func minutes(ms int64) string {
+	s := ms / 1000
 	if s < 3600 {
 		return fmt.Sprintf("%d:%02d", s/60, s%60)
 	}

@@ -24,6 +24,7 @@ type Projection struct {
 	allowed string            // call id of the last approval, until something else happens
 	retry   int               // index+1 of the notice of the retries, while it is live
 	compact int               // index+1 of the notice of a compaction, while it is live
+	warned  int               // budgets of which the model is still to be told
 	inbox   inbox
 }
 

@@ -104,7 +104,7 @@ func (r *Renderer) draw(b *Block, o *Options) []string {
 	}
 	if cut < minWidth {
 		for i := range w.rows {
-			w.rows[i] = termtext.Cut(w.rows[i], cut)
+			w.rows[i] = trimStyled(termtext.Cut(w.rows[i], cut))
 		}
 	}
 	return w.rows

@@ -16,15 +16,14 @@ type Theme struct {
 // Style is an SGR sequence, "" for none.
 type Style string
 
-// Reset ends every style.
-const Reset = "0"
+const reset = "\x1b[0m"
 
 // Paint is text in the style. The text holds no escape sequence.
 func (s Style) Paint(text string) string {
 	if s == "" || text == "" {
 		return text
 	}
-	return string(s) + text + Reset
+	return "\x1b[" + string(s) + "m" + text + reset
 }
 
 // Glyphs are the signs. Each takes one column, in CJK terminals too, but Dot and Cut,

@@ -28,8 +28,11 @@ const moreKey = "ctrl+o" // shows what a row says is left out
 
 // more says how much is left out, and how to see it.
 func (w *writer) more(indent string, n int, what string) {
+	if n == 1 {
+		what = strings.Replace(what, "lines", "line", 1)
+	}
 	if n > 0 {
-		w.line(indent + w.t.Dim.Paint(termtext.Cut(fmt.Sprintf("+%d %s %s %s", n, what, w.t.Glyphs.Dot, moreKey), w.o.Width-len(indent))))
+		w.line(indent + w.t.Dim.Paint(w.cutEnd(fmt.Sprintf("+%d %s %s %s", n, what, w.t.Glyphs.Dot, moreKey), w.o.Width-len(indent))))
 	}
 }
 
@@ -48,6 +51,26 @@ func trimmed(rows []string) []string {
 		rows[i] = strings.TrimRight(row, " ")
 	}
 	return rows
+}
+
+// trimStyled is a row without the spaces at its end, also those that carry a style.
+func trimStyled(row string) string {
+	end, styled := len(row), false
+	for end > 0 {
+		if row[end-1] == ' ' {
+			end--
+			continue
+		}
+		i := strings.LastIndex(row[:end], "\x1b[")
+		if i < 0 || strings.Trim(row[i+2:end], "0123456789;") != "m" {
+			break
+		}
+		end, styled = i, true
+	}
+	if styled && strings.Contains(row[:end], "\x1b[") {
+		return row[:end] + reset
+	}
+	return row[:end]
 }
 
 const maxUserRows = 20 // of a message that is not expanded: pasted files are long
@@ -86,7 +109,7 @@ func (w *writer) aside(rows []string, word string) {
 	case len(rows) == 1 && 2+termtext.Width(rows[0])+2+len(word) <= w.o.Width:
 		w.rows[last] += "  " + w.t.Dim.Paint(word)
 	default:
-		w.line("  " + w.t.Dim.Paint(termtext.Cut(word, w.o.Width-2)))
+		w.line("  " + w.t.Dim.Paint(w.cutEnd(word, w.o.Width-2)))
 	}
 }
 
@@ -111,7 +134,7 @@ func (w *writer) thought(b *Block) {
 			head += fmt.Sprintf(" %s %d tok", w.t.Glyphs.Dot, b.Tokens)
 		}
 	}
-	w.line(w.t.Dim.Paint(w.t.Glyphs.Thought + " " + head))
+	w.line(w.t.Dim.Paint(w.cutEnd(w.t.Glyphs.Thought+" "+head, w.o.Width)))
 	for _, row := range rows {
 		w.dim("  ", row)
 	}
@@ -142,11 +165,14 @@ func tail(text string) string {
 func last(rows []string, n int) []string { return rows[max(0, len(rows)-n):] }
 
 func (w *writer) notice(b *Block) {
-	text := b.Text
-	if b.State == Running {
-		text = w.running(b)
+	text, state := b.Text, b.State
+	switch {
+	case state == Running && b.Tokens > 0:
+		text, state = w.waiting(b), Warning
+	case state == Done && b.Detail != "" && !w.o.Expanded:
+		text += " " + w.t.Glyphs.Dot + " " + moreKey
 	}
-	w.sentence(b.State, text)
+	w.sentence(state, text)
 	if w.o.Expanded && b.State != Running && b.Detail != "" {
 		for _, row := range wrapped(b.Detail, min(w.o.Width, maxText)-4) {
 			w.dim("    ", row)
@@ -154,18 +180,16 @@ func (w *writer) notice(b *Block) {
 	}
 }
 
-// running is the line of what goes on: a wait for another attempt, a compaction.
-func (w *writer) running(b *Block) string {
-	switch {
-	case b.Detail == "" || b.Tokens == 0:
-		return b.Text
-	case b.Until == 0:
-		return b.Text + " Trying again, " + b.Detail + "."
-	case w.o.Now == 0:
-		return b.Text + " Trying again soon, " + b.Detail + "."
+// waiting is the line of a request that is tried again.
+func (w *writer) waiting(b *Block) string {
+	when := "now"
+	switch wait := b.Until - w.o.Now; {
+	case b.Until > 0 && w.o.Now == 0:
+		when = "soon"
+	case wait > 0:
+		when = fmt.Sprintf("in %ds", (wait+999)/1000)
 	}
-	wait := max(0, b.Until-w.o.Now)
-	return b.Text + fmt.Sprintf(" Trying again in %ds, %s.", (wait+999)/1000, b.Detail)
+	return b.Text + " Trying again " + when + ", " + b.Detail + "."
 }
 
 // sentence is a line of dsh with the glyph of its state, wrapped.

@@ -148,7 +148,7 @@ func TestACommandThatAttacksItsLauncher(t *testing.T) {
 		t.Parallel()
 		w := newWitness(t)
 		l := newLauncher(t)
-		p := start(t, l, Spec{Argv: []string{"bash", "-c", `exec 9>"$W"; sleep 1000 & kill -KILL $PPID; sleep 1000`}, Env: []string{path, w.env()}})
+		p := start(t, l, Spec{Argv: []string{"bash", "-c", `exec 9>"$W"; set -m; sleep 1000 & kill -KILL $PPID; sleep 1000`}, Env: []string{path, w.env()}})
 		out := p.Output()
 		if _, err := io.ReadAll(out); err != nil {
 			t.Error(err)
