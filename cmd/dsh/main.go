@@ -1,7 +1,7 @@
 // Command dsh is a coding agent for the terminal.
 //
-// Holds: the commands (one file each), the wiring (wire.go), signals and exit
-// codes. Never: logic that a package could own. Start reading here, then wire.go.
+// Holds: the commands (one file each), the wiring (engine.go), signals and exit
+// codes. Never: logic that a package could own. Start reading here, then engine.go.
 package main
 
 import (

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -155,7 +157,13 @@ type model struct {
 	more     chan struct{} // closed when another request comes
 }
 
+// ServeHTTP counts a request when all of it is here: its sender may be killed then.
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	m.mu.Lock()
 	m.requests = append(m.requests, r.Header.Clone())
 	close(m.more)

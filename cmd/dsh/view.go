@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 
 	"golang.org/x/term"
 
@@ -82,8 +80,8 @@ func (v *view) finish(runErr error) error {
 			v.err = fmt.Errorf("write the result: %w", err)
 		}
 	}
-	if errors.Is(v.err, syscall.EPIPE) {
-		return v.err // whoever read us has seen enough
+	if v.err != nil {
+		return v.err // it is why the turn ended, or nobody is there to read more
 	}
 	for _, refusal := range r.Refused {
 		line := "refused: " + refusal.Tool + " " + refusal.Target + ": " + refusal.Reason
@@ -98,7 +96,7 @@ func (v *view) finish(runErr error) error {
 	if v.watched {
 		v.note(fmt.Sprintf("session %s · %d steps · %d tokens in, %d out", shortID(r.Session), r.Steps, r.Usage.Input+r.Usage.CacheRead, r.Usage.Output))
 	}
-	return v.err
+	return nil
 }
 
 // retryLine tells of a failed request, "" for every other event.
