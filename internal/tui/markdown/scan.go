@@ -162,9 +162,9 @@ func (s *scanner) item(m marker, seg *segment) {
 	}
 }
 
-// columns notices tables.
+// columns notices top-level tables.
 func (s *scanner) columns(line []byte) {
-	s.table = s.table || s.pipe && delimiters(string(line)) != nil
+	s.table = s.table || s.content == 0 && s.pipe && delimiters(string(line)) != nil
 	s.pipe = bytes.IndexByte(line, '|') >= 0
 }
 
