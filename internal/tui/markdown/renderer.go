@@ -47,7 +47,7 @@ func (s *source) Write(p []byte) (int, error) {
 
 // New makes the Renderer of one message.
 func New(o Options) *Renderer {
-	r := &Renderer{theme: o.Theme}
+	r := &Renderer{theme: o.Theme, scan: scanner{ended: true}}
 	r.clean = termtext.NewWriter(&r.src)
 	r.SetWidth(o.Width)
 	return r

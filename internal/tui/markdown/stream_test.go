@@ -96,7 +96,7 @@ func lastCluster(s string) string {
 func TestG10ChunksMakeNoDifference(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewSource(1))
-	for range 600 {
+	for range 300 {
 		s := document(rng)
 		o := Options{Width: 2 + rng.Intn(90)}
 		if rng.Intn(2) == 0 {
@@ -115,7 +115,7 @@ func TestG10ChunksMakeNoDifference(t *testing.T) {
 func TestSegmentsAreTheDocument(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewSource(2))
-	for range 1500 {
+	for range 600 {
 		s := document(rng)
 		if strings.Contains(s, "wrong column") {
 			continue // read otherwise than the standard says, on purpose
