@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"dsh/internal/llm"
@@ -48,12 +49,11 @@ func resultText(r *session.ToolResult) string {
 }
 
 // closeJSON completes arguments that still arrive, so that what is there can be shown.
+// A key without its value is left out.
 func closeJSON(args string) string {
-	if json.Valid([]byte(args)) {
-		return args
-	}
-	var open []byte
+	var open []byte // what closes the objects and lists that are open
 	inString, escaped := false, false
+	comma, depth := 0, 0 // the last one between values, and how many were open there
 	for i := range len(args) {
 		switch c := args[i]; {
 		case escaped:
@@ -66,25 +66,26 @@ func closeJSON(args string) string {
 			open = append(open, '}')
 		case c == '[':
 			open = append(open, ']')
+		case c == ',':
+			comma, depth = i, len(open)
 		case (c == '}' || c == ']') && len(open) > 0:
 			open = open[:len(open)-1]
+			depth = min(depth, len(open))
 		}
 	}
-	end := ""
+	slices.Reverse(open)
+	whole := args
+	if escaped {
+		whole = whole[:len(whole)-1]
+	}
 	if inString {
-		end = `"`
-		if escaped {
-			args = args[:len(args)-1]
-		}
+		whole += `"`
 	}
-	for i := len(open) - 1; i >= 0; i-- {
-		end += string(open[i])
-	}
-	if whole := args + end; json.Valid([]byte(whole)) {
+	if whole += string(open); json.Valid([]byte(whole)) {
 		return whole
 	}
-	if i := strings.LastIndexByte(args, ','); i > 0 && !inString { // a key without its value
-		return args[:i] + end
+	if less := args[:comma] + string(open[len(open)-depth:]); json.Valid([]byte(less)) {
+		return less
 	}
 	return args
 }
@@ -97,23 +98,27 @@ func (w *writer) card(b *Block, d session.Display) {
 		state = Failed
 	}
 	glyph, style := w.glyph(state)
-	whole := w.head(style.Paint(glyph), &d, w.facts(b, &d, state), state == Done || state.Live())
+	facts := w.facts(b, &d, state)
+	target, told := w.head(style.Paint(glyph), &d, facts, state == Done || state.Live())
 	if w.o.Width < lineWidth && !w.o.Expanded {
 		return
 	}
-	if w.o.Expanded && !whole {
-		w.target(d.Target)
+	if w.o.Expanded && !target {
+		w.under(d.Target)
+	}
+	if w.o.Expanded && !told && !silent(b, state) {
+		w.under(strings.Join(facts, " "+w.t.Glyphs.Dot+" "))
 	}
 	switch {
 	case state == Running && w.o.Output != "":
 		w.output(w.o.Output)
-	case w.o.Expanded || b.State == Asked || !state.Live() && !told(b, state):
+	case w.o.Expanded || b.State == Asked || !state.Live() && !silent(b, state):
 		w.body(&d, state)
 	}
 }
 
-// told reports whether the head says all that there is to say of a call.
-func told(b *Block, state State) bool {
+// silent reports whether the head says all that there is to say of a call.
+func silent(b *Block, state State) bool {
 	switch state {
 	case Refused, NotRun, Unknown:
 		return true
@@ -186,7 +191,7 @@ func refusal(b *Block) string {
 		return factDenied
 	}
 	if reason == "" {
-		reason = firstLine(strings.TrimPrefix(resultText(result), "Error: "))
+		reason = firstLine(strings.TrimPrefix(strings.TrimPrefix(resultText(result), "Error: "), "not allowed: "))
 	}
 	return "blocked: " + reason
 }
@@ -199,12 +204,12 @@ const (
 // head is the first row: a glyph, a verb, a target and facts. The target is never
 // left out: facts go first, the last one before the others. Of a call that did not go
 // well the first fact stays, as far as there is room for it. head reports whether the
-// target is there in full.
-func (w *writer) head(glyph string, d *session.Display, facts []string, well bool) (whole bool) {
-	verb, target := termtext.Line(d.Verb), termtext.Line(d.Target)
+// target and the facts are there in full.
+func (w *writer) head(glyph string, d *session.Display, facts []string, well bool) (target, told bool) {
+	verb, line := termtext.Line(d.Verb), termtext.Line(d.Target)
 	verb = w.cutEnd(verb, max(w.o.Width/3, minWidth-4))
 	room := w.o.Width - 2 - termtext.Width(verb)
-	width := termtext.Width(target)
+	width := termtext.Width(line)
 	if width > 0 {
 		room--
 	}
@@ -214,24 +219,40 @@ func (w *writer) head(glyph string, d *session.Display, facts []string, well boo
 			tails = append(tails, tails[len(tails)-1]+" "+w.t.Glyphs.Dot+" "+f)
 		}
 	}
-	n := len(tails) - 1
-	want := min(width, max(minTarget, room/2))
+	n, whole := len(tails)-1, tails[len(tails)-1]
+	least := min(w.least(line, d.Kind), width, room)
+	want := min(width, max(minTarget, room/2, least))
 	for n > 0 && termtext.Width(tails[n])+want > room {
 		n--
 	}
 	if n == 0 && len(tails) > 1 && !well {
 		if n = 1; room-want < minFact {
-			want = max(room-minFact, min(width, minFact/2))
+			want = max(room-minFact, least)
 		}
 		tails[1] = w.cutEnd(tails[1], room-want)
 	}
-	shown := w.shorten(target, room-termtext.Width(tails[n]), d.Kind)
+	shown := w.shorten(line, room-termtext.Width(tails[n]), d.Kind)
 	row := glyph + " " + w.t.Bold.Paint(verb)
 	if shown != "" {
 		row += " " + shown
 	}
 	w.line(row + tails[n])
-	return shown == target
+	return shown == d.Target, tails[n] == whole
+}
+
+// isPath reports whether a target is shortened at its beginning.
+func isPath(s string, kind session.DisplayKind) bool {
+	return kind != session.ShowCommand && kind != session.ShowMatches && strings.Contains(s, "/") && !strings.Contains(s, " ")
+}
+
+// least is how many columns of a target name what it is: the last part of a path, the
+// first word of anything else.
+func (w *writer) least(s string, kind session.DisplayKind) int {
+	if isPath(s, kind) {
+		return termtext.Width(s[strings.LastIndexByte(strings.TrimRight(s, "/"), '/')+1:]) + 2
+	}
+	word, _, _ := strings.Cut(s, " ")
+	return termtext.Width(word) + 1
 }
 
 // shorten makes a target fit: a path loses its beginning, anything else its end.
@@ -239,7 +260,7 @@ func (w *writer) shorten(s string, width int, kind session.DisplayKind) string {
 	if termtext.Width(s) <= width {
 		return s
 	}
-	if kind == session.ShowCommand || kind == session.ShowMatches || !strings.Contains(s, "/") || strings.Contains(s, " ") {
+	if !isPath(s, kind) {
 		return w.cutEnd(s, width)
 	}
 	for rest := s; ; {
@@ -265,8 +286,8 @@ func (w *writer) cutEnd(s string, width int) string {
 	return strings.TrimRight(termtext.Cut(s, max(width-termtext.Width(w.t.Glyphs.Cut), 0)), " ") + w.t.Glyphs.Cut
 }
 
-// target is the whole of one that the head had no room for.
-func (w *writer) target(s string) {
+// under is what the head had no room for.
+func (w *writer) under(s string) {
 	indent := w.indent()
 	for _, row := range folded(s, w.o.Width-len(indent)) {
 		w.dim(indent, row)

@@ -121,7 +121,9 @@ func number(h *session.Hunk) []numbered {
 		case '+':
 			after++
 		default:
-			l.sign = ' '
+			if l.sign != ' ' { // not a line of ours: it is shown as it is
+				l.sign, l.text = ' ', s
+			}
 			before++
 			after++
 		}
