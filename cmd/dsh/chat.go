@@ -48,10 +48,11 @@ func newResumeCommand(s streams) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.resume, o.flags["resume"] = args[0], true
-			return runChat(cmd.Context(), s, o, strings.Join(args[1:], " "))
+			return talk(cmd.Context(), s, o, strings.Join(args[1:], " "))
 		},
 	}
 	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.lines, "ax", false, "talk line by line: nothing is redrawn")
 	return cmd
 }
 

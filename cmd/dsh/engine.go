@@ -33,6 +33,7 @@ type engineOptions struct {
 
 	flags    map[string]bool // those that were given
 	asks     bool            // a person can answer approvals
+	lines    bool            // talk line by line
 	onStatus func(running bool)
 }
 

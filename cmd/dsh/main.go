@@ -62,7 +62,7 @@ func newRoot(s streams) *cobra.Command {
 		Short: "A coding agent for the terminal",
 		Long: `A coding agent for the terminal.
 
-Without a command, dsh is a conversation line by line; a prompt may begin it.`,
+Without a command, dsh is a conversation; a prompt may begin it.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -71,10 +71,11 @@ Without a command, dsh is a conversation line by line; a prompt may begin it.`,
 			if err != nil {
 				return err
 			}
-			return runChat(cmd.Context(), s, o, prompt)
+			return talk(cmd.Context(), s, o, prompt)
 		},
 	}
 	o.addFlags(root)
+	root.Flags().BoolVar(&o.lines, "ax", false, "talk line by line: nothing is redrawn")
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)

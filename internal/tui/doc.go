@@ -1,11 +1,13 @@
-// Package tui is the screen.
+// Package tui is the screen: a conversation in the terminal's own scrollback, with a
+// live region below it.
 //
-// Holds: the composer, which is the text being written (composer*.go), what was sent
-// before (history*.go), the draft that outlives the program (draft.go), and the popup
-// that completes files and commands (complete*.go).
+// Holds: the root model (model.go, update.go), what it draws (frame.go, status.go),
+// the one table of keys (keymap.go), the composer, dialogs (approval.go, picker.go,
+// pager.go) and the commands (commands.go).
 //
-// Never imports the loop, the tools or the settings: cmd/dsh hands in what the screen
-// needs of them.
+// Imports session and llm for their words, transcript for what the log looks like,
+// term for the terminal. Never imports the loop, tools, policy or settings: it
+// declares the Agent it needs, and cmd/dsh hands it one. Holds no tool's name.
 //
-// Start reading at composer.go.
+// Start reading at options.go, then model.go.
 package tui
