@@ -1,6 +1,7 @@
 package term
 
 import (
+	"slices"
 	"time"
 )
 
@@ -22,6 +23,7 @@ func (t *Terminal) Draw(f Frame) {
 	defer t.mu.Unlock()
 	t.printed = append(t.printed, t.staged...)
 	t.staged = nil
+	f.Rows = slices.Clone(f.Rows)
 	t.frame, t.drawn = f, true
 	t.wakeWriter()
 }
