@@ -77,6 +77,9 @@ func (r *reader) take() ([]byte, error) {
 		return nil, nil
 	}
 	n, err := r.in.Read(r.buf[:])
+	if errors.Is(err, unix.EAGAIN) { // another reader of the terminal was faster
+		err = nil
+	}
 	return r.buf[:n], err
 }
 
