@@ -2,9 +2,13 @@ package term
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -97,4 +101,41 @@ func BenchmarkSessionLength(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkIdle counts how often a program wakes up that has nothing to do, all its
+// threads together. Bubble Tea's own renderer makes it about 300 times a second.
+func BenchmarkIdle(b *testing.B) {
+	y := start(b, "program")
+	y.wait("status 40")
+	before := switches(b, y.cmd.Process.Pid)
+	began := time.Now()
+	for b.Loop() {
+		<-time.After(100 * time.Millisecond)
+	}
+	woken := switches(b, y.cmd.Process.Pid) - before
+	b.ReportMetric(float64(woken)/time.Since(began).Seconds(), "wakeups/s")
+}
+
+// switches is how often the threads of a process gave up the processor of themselves.
+func switches(b *testing.B, pid int) int {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil || len(files) == 0 {
+		b.Fatalf("no threads of %d: %v", pid, err)
+	}
+	sum := 0
+	for _, name := range files {
+		status, err := os.ReadFile(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, n, _ := strings.Cut(string(status), "\nvoluntary_ctxt_switches:")
+		n, _, _ = strings.Cut(n, "\n")
+		count, err := strconv.Atoi(strings.TrimSpace(n))
+		if err != nil {
+			b.Fatal(err)
+		}
+		sum += count
+	}
+	return sum
 }

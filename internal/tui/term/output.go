@@ -97,7 +97,7 @@ func (t *Terminal) writeAll(b []byte) error {
 			return err
 		}
 		b = b[n:]
-		_, err = unix.Poll([]unix.PollFd{{Fd: int32(t.out.Fd()), Events: unix.POLLOUT}}, -1)
+		_, err = unix.Poll([]unix.PollFd{{Fd: int32(t.outFd), Events: unix.POLLOUT}}, -1)
 		if err != nil && err != unix.EINTR {
 			return err
 		}
@@ -150,7 +150,7 @@ func (t *Terminal) takePen() bool {
 		case t.pen <- struct{}{}:
 			return true
 		case <-time.After(stuckFor):
-			dropOutput(t.out)
+			dropOutput(t.outFd)
 		}
 	}
 	return false
@@ -173,7 +173,7 @@ func (t *Terminal) writeLast(b []byte) bool {
 		case <-written:
 			return true
 		case <-time.After(stuckFor):
-			dropOutput(t.out)
+			dropOutput(t.outFd)
 		}
 	}
 	return false

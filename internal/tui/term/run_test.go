@@ -70,18 +70,25 @@ func TestASlowTerminalGetsTheNewestFrame(t *testing.T) {
 
 func TestG09AStuckTerminalHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	term, _ := opened(t)
-	term.Print([]string{strings.Repeat("x", 1<<20)})
-	term.Draw(Frame{Rows: []string{"live"}})
-	done := make(chan struct{})
+	term, master := opened(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
 	go func() {
-		defer close(done)
-		term.Restore()
+		_, err := term.Run(ctx, &counter{quitAt: -1})
+		ended <- err
 	}()
+	readUntil(t, master, "0 messages.")
+	term.Print([]string{strings.Repeat("x", 1<<20)}) // nobody reads any more
+	term.Draw(Frame{Rows: []string{"live"}})
+	cancel()
 	select {
-	case <-done:
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v", err)
+		}
 	case <-time.After(patience):
-		t.Fatal("Restore waits for a terminal that takes no bytes")
+		t.Fatal("Run waits for a terminal that takes no bytes")
 	}
 }
 
