@@ -23,8 +23,8 @@ func TestTCARD01TheTargetIsInTheFirstRow(t *testing.T) {
 		session.ShowJob: "bash-3", session.ShowTodo: "2 of 4", session.ShowImage: "a/b/shot.png"}
 	for kind, target := range targets {
 		want := path.Base(target)
-		if kind == session.ShowCommand {
-			want = "go"
+		if kind == session.ShowCommand || kind == session.ShowMatches {
+			want, _, _ = strings.Cut(target, " ")
 		}
 		for state := range Plain {
 			b := &Block{Kind: Call, State: state, Answer: factOnce, result: (&script{}).result(call("c", "x", ""), "X", "Error: it went wrong in a way that takes long to say", nil).events[0].Data}

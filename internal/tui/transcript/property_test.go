@@ -101,7 +101,7 @@ func withoutChunks(events []session.Event) []session.Event {
 
 func TestTRES01LiveAndReplayMakeTheSameBlocks(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(400) {
+	for seed := range uint64(200) {
 		events := randomLog(rand.New(rand.NewPCG(seed, 1)))
 		live := &Projection{}
 		for i := range events {
@@ -124,7 +124,7 @@ func TestTRES01LiveAndReplayMakeTheSameBlocks(t *testing.T) {
 // has printed the transcript; also when the log is cut at any event and read again.
 func TestSettledBlocksNeverChange(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(150) {
+	for seed := range uint64(40) {
 		events := randomLog(rand.New(rand.NewPCG(seed, 2)))
 		live := &Projection{}
 		var printed []Block
@@ -158,7 +158,7 @@ func TestVersionsTellWhatChanged(t *testing.T) {
 		id ID
 		n  int
 	}
-	for seed := range uint64(60) {
+	for seed := range uint64(16) {
 		events := randomLog(rand.New(rand.NewPCG(seed, 3)))
 		p := &Projection{}
 		seen := map[version]string{}
