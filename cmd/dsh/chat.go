@@ -26,10 +26,12 @@ type chat struct {
 	lines   <-chan string
 	signals <-chan os.Signal
 	status  <-chan bool // of the agent, in order
+	idle    chan struct{}
 
 	running bool
 	asked   string // id of the question on screen
 	leaving bool   // a ctrl+c came while nothing ran
+	stopped bool   // a ctrl+c ended the running turn
 }
 
 // newResumeCommand is the chat over a stored session.
@@ -46,10 +48,11 @@ func newResumeCommand(s streams) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.resume, o.flags["resume"] = args[0], true
-			return runChat(cmd.Context(), s, o, strings.Join(args[1:], " "))
+			return talk(cmd.Context(), s, o, strings.Join(args[1:], " "))
 		},
 	}
 	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.lines, "ax", false, "talk line by line: nothing is redrawn")
 	return cmd
 }
 
@@ -74,8 +77,8 @@ func runChat(ctx context.Context, s streams, o engineOptions, prompt string) err
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	c := &chat{s: s, e: e, view: newChatView(s), reader: e.log.Reader(e.log.NextSeq()),
-		lines: readLines(s.in), signals: signals, status: status}
+	c := &chat{s: s, e: e, view: newChatView(s, newCards(e.tools.Present)), reader: e.log.Reader(e.log.NextSeq()),
+		lines: readLines(s.in), signals: signals, status: status, idle: make(chan struct{}, 1)}
 	defer c.reader.Close()
 	c.greet()
 	if prompt != "" {
@@ -125,13 +128,19 @@ func (c *chat) loop(ctx context.Context) os.Signal {
 			c.view.events(c.reader.Next())
 			c.ask()
 		case c.running = <-c.status:
+			c.stopped = false
 			c.view.events(c.reader.Next())
-			if !c.running && !c.busy() {
-				if lines == nil {
-					return nil
-				}
-				c.view.prompt()
+			if !c.running {
+				go c.awaitIdle(ctx)
 			}
+		case <-c.idle:
+			if c.busy() {
+				continue
+			}
+			if lines == nil {
+				return nil
+			}
+			c.view.prompt()
 		case sig := <-c.signals:
 			if sig != os.Interrupt {
 				return sig
@@ -142,6 +151,18 @@ func (c *chat) loop(ctx context.Context) os.Signal {
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// awaitIdle says when the agent is idle, which it is a moment after its status says
+// so. It ends with the agent at the latest.
+func (c *chat) awaitIdle(ctx context.Context) {
+	if c.e.agent.WhenIdle(ctx) != nil {
+		return
+	}
+	select {
+	case c.idle <- struct{}{}:
+	default: // the loop has not looked yet
 	}
 }
 
@@ -165,9 +186,11 @@ func (c *chat) line(line string) (done bool) {
 	return false
 }
 
+// send steers a running turn with what a person types. The lines of a file or a pipe
+// come all at once, and each has a turn of its own.
 func (c *chat) send(text string) {
 	send := c.e.agent.Followup
-	if c.busy() {
+	if c.busy() && isTerminal(c.s.in) {
 		send = c.e.agent.Steer
 	}
 	if _, err := send(text); err != nil {
@@ -215,9 +238,14 @@ func (c *chat) held() []string {
 	return ids
 }
 
-// interrupt ends the turn; while nothing runs, the second in a row leaves.
+// interrupt ends the turn, and the second in a row its commands without grace; while
+// nothing runs, the second leaves.
 func (c *chat) interrupt() (leave bool) {
 	if c.busy() {
+		if c.stopped {
+			c.e.commands.table.Kill()
+		}
+		c.stopped = true
 		if err := c.e.agent.Cancel(session.Cause{Kind: session.ByUser}, true); err != nil {
 			c.view.note("dsh: " + err.Error())
 		}

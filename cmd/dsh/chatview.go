@@ -15,6 +15,7 @@ import (
 type chatView struct {
 	out     io.Writer
 	text    *termtext.Writer
+	cards   *cards
 	person  bool            // somebody sits at a terminal
 	streams strings.Builder // what was printed of the answer that streams
 	thinks  bool
@@ -22,8 +23,8 @@ type chatView struct {
 	call    string // id of the call whose line is open
 }
 
-func newChatView(s streams) *chatView {
-	return &chatView{out: s.out, text: termtext.NewWriter(s.out), person: isTerminal(s.in) && isTerminal(s.out)}
+func newChatView(s streams, c *cards) *chatView {
+	return &chatView{out: s.out, text: termtext.NewWriter(s.out), cards: c, person: isTerminal(s.in) && isTerminal(s.out)}
 }
 
 func (v *chatView) events(events []session.Event) {
@@ -44,10 +45,9 @@ func (v *chatView) event(ev *session.Event) {
 	case session.ToolCall:
 		v.begin(&p)
 	case session.ToolResult:
-		v.result(ev, &p)
+		v.result(&p)
 	case session.Retry:
-		line, _ := progress(ev)
-		v.note(line)
+		v.note(retryLine(ev))
 	case session.TurnEnd:
 		if p.Reason.Kind != session.Completed {
 			v.note("(" + endText(p.Reason) + ")")
@@ -102,22 +102,22 @@ func (v *chatView) say(text string) {
 // begin opens the line of a call.
 func (v *chatView) begin(p *session.ToolCall) {
 	v.newline()
-	fmt.Fprint(v.out, termtext.Line("  "+p.Name+" "+clip(p.Arguments)))
+	fmt.Fprint(v.out, termtext.Line(v.cards.begin(p)))
 	v.midline, v.call = true, p.CallID
 }
 
 // result completes the call's line, or prints a whole one when something came
 // between.
-func (v *chatView) result(ev *session.Event, p *session.ToolResult) {
-	line, _ := progress(ev)
-	if line == "" {
-		line = "  " + describeResult(p)
-	}
+func (v *chatView) result(p *session.ToolResult) {
 	if v.call == p.Message.Source.CallID && v.person {
 		fmt.Fprint(v.out, "\r\x1b[K")
 		v.midline = false
 	}
+	line, body := v.cards.result(p)
 	v.note(line)
+	for _, line := range body {
+		v.note("      " + line)
+	}
 }
 
 func (v *chatView) question(r session.ApprovalRequest) {
@@ -133,6 +133,12 @@ func (v *chatView) question(r session.ApprovalRequest) {
 func askText(r session.ApprovalRequest) string {
 	var sb strings.Builder
 	fmt.Fprintf(&sb, "? %s %s\n", r.Display.Verb, r.Display.Target)
+	if c := r.Display.Command; c != nil {
+		fmt.Fprintf(&sb, "    %s\n", c.Description)
+		if c.Dir != "" {
+			fmt.Fprintf(&sb, "    in %s\n", c.Dir)
+		}
+	}
 	for _, d := range r.Display.Diffs {
 		for _, h := range d.Hunks {
 			fmt.Fprintf(&sb, "    %s\n", strings.Join(h.Lines, "\n    "))

@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"dsh/internal/session"
 )
@@ -35,6 +38,7 @@ const (
 	crashPartial        coverage = "a part of an answer"
 	crashNothing        coverage = "nothing on disk"
 	crashDropped        coverage = "messages that a cancel dropped"
+	crashRunning        coverage = "a command in its middle"
 )
 
 func (v *verdict) ok() bool {
@@ -77,6 +81,7 @@ func (v *verdict) met(c coverage) {
 // judgeCrash looks at what a crash left, before anything resumes it: what the model
 // will be told of each call must be true.
 func (l *life) judgeCrash() (v verdict) {
+	l.judgeProcesses(&v)
 	if l.log() == "" {
 		v.met(crashNothing)
 		l.judgeInputs(&v, &act{})
@@ -114,24 +119,12 @@ func (l *life) judgeCalls(v *verdict, a *act) {
 	}
 	wanted := map[string]bool{} // markers that some result accounts for
 	for _, c := range a.calls {
-		m := marker.FindString(c.args)
-		if c.name == "read" || m == "" {
+		if c.name == "read" {
 			continue
 		}
-		there := markers[m] > 0
-		switch c.code {
-		case ok:
-			if !there {
-				v.broken = m + " is missing, and its call succeeded"
-			}
-			wanted[m] = true
-		case session.CodeUnknown:
-			v.met(map[bool]coverage{true: crashUnknownDone, false: crashUnknownNotDone}[there])
-			wanted[m] = true
-		case session.CodeNotStarted:
-			v.met(crashNotStarted)
-		default:
-			v.broken = fmt.Sprintf("the call for %s ended as %q", m, c.code)
+		for _, m := range marker.FindAllString(c.args, -1) {
+			judgeMarker(v, c, m, markers[m] > 0)
+			wanted[m] = c.code == ok || c.code == session.CodeUnknown || wanted[m]
 		}
 	}
 	for m, n := range markers {
@@ -142,6 +135,44 @@ func (l *life) judgeCalls(v *verdict, a *act) {
 			v.repeated = append(v.repeated, m+" is there, and no result says that it may be")
 		}
 	}
+}
+
+// judgeMarker compares what a call's result says with one effect of it.
+func judgeMarker(v *verdict, c *call, m string, there bool) {
+	switch c.code {
+	case ok:
+		if !there {
+			v.broken = m + " is missing, and its call succeeded"
+		}
+	case session.CodeUnknown:
+		v.met(map[bool]coverage{true: crashUnknownDone, false: crashUnknownNotDone}[there])
+	case session.CodeNotStarted:
+		v.met(crashNotStarted)
+	default:
+		v.broken = fmt.Sprintf("the call for %s ended as %q", m, c.code)
+	}
+}
+
+// judgeProcesses: the command that ran has ended with dsh.
+func (l *life) judgeProcesses(v *verdict) {
+	pid, err := os.ReadFile(filepath.Join(l.work, "shell.pid"))
+	n, bad := strconv.Atoi(strings.TrimSpace(string(pid)))
+	if err != nil || bad != nil {
+		return // it did not come to that
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range 1000 {
+		if syscall.Kill(n, 0) == syscall.ESRCH {
+			trail, err := os.ReadFile(filepath.Join(l.work, "trail.txt"))
+			if err == nil && !strings.Contains(string(trail), "marker-8") {
+				v.met(crashRunning)
+			}
+			return
+		}
+		<-tick.C
+	}
+	v.broken = fmt.Sprintf("the command's shell, process %d, runs on", n)
 }
 
 var marker = regexp.MustCompile(`marker-\d`)

@@ -122,7 +122,7 @@ func (l *life) events() int {
 // play runs the whole play, up to the crash if there is one.
 func (l *life) play(at crash) (died bool, err error) {
 	_, died, err = l.dshAt(at, "__play", filepath.Join(l.stage.testdata, "user.play"),
-		"-m", "script:"+filepath.Join(l.stage.testdata, "model.script"), "--permission", "workspace", "--journal", l.journal)
+		"-m", "script:"+filepath.Join(l.stage.testdata, "model.script"), "--permission", "workspace", "--allow", "bash", "--journal", l.journal)
 	return died, err
 }
 
@@ -135,7 +135,7 @@ func (l *life) resumeUntil(n int, at crash) (died bool, err error) {
 	if err := l.writeResume(script); err != nil {
 		return false, err
 	}
-	out, died, err := l.dshAt(at, "run", "--resume", l.id(), "-m", "script:"+script, goOn(n))
+	out, died, err := l.dshAt(at, "run", "--resume", l.id(), "--allow", "bash", "-m", "script:"+script, goOn(n))
 	if err == nil && !died && !strings.Contains(out, resumedAnswer) {
 		err = fmt.Errorf("the resumed run printed %q", out)
 	}
@@ -184,7 +184,7 @@ func (l *life) dshAt(at crash, args ...string) (stdout string, died bool, err er
 	defer cancel()
 	cmd := exec.CommandContext(ctx, l.stage.dsh, args...)
 	cmd.Dir = l.work
-	cmd.Env = []string{"HOME=" + l.dir, "DSH_HOME=" + l.home}
+	cmd.Env = []string{"HOME=" + l.dir, "DSH_HOME=" + l.home, "PATH=" + os.Getenv("PATH")}
 	if at.when != "" {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("DSH_CRASH=%s:%d", at.when, at.seq))
 	}

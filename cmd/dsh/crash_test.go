@@ -31,7 +31,7 @@ func TestCrashMatrix(t *testing.T) {
 		m.point(s, crash{[]string{"before", "after"}[i%2], i / 2}, typeAt(whole, i/2))
 	})
 	m.report(t)
-	m.covers(t, crashUnknownDone, crashUnknownNotDone, crashNotStarted, crashRequeued, crashHeld, crashPartial, crashNothing, crashDropped)
+	m.covers(t, crashUnknownDone, crashUnknownNotDone, crashNotStarted, crashRequeued, crashHeld, crashPartial, crashNothing, crashDropped, crashRunning)
 }
 
 // TestCrashWhileResuming kills the play at a few places, then what resumes it
@@ -46,6 +46,7 @@ func TestCrashWhileResuming(t *testing.T) {
 		{"before", seqOf(t, whole, session.TypeToolResult, 4)},  // the edit ran; a write did not, a steer and a follow-up wait
 		{"after", seqOf(t, whole, session.TypeRetry, 1)},
 		{"before", seqOf(t, whole, session.TypeInboxSpliced, 11)}, // the cancel's
+		{"after", seqOfInput(t, whole, "Say when it ran.")},       // a command is in its middle, another waits
 	}
 	m := &matrix{}
 	inParallel(len(first), func(i int) { m.resumes(s, first[i], typeAt(whole, first[i].seq)) })
@@ -192,6 +193,18 @@ func seqOf(t *testing.T, events []session.Event, want session.Type, n int) int {
 		}
 	}
 	t.Fatalf("the play has too few %s events", want)
+	return 0
+}
+
+// seqOfInput is the seq of the event that takes an input.
+func seqOfInput(t *testing.T, whole []session.Event, text string) int {
+	t.Helper()
+	for i := range whole {
+		if p, is := whole[i].Data.(session.InboxSpliced); is && len(p.Inserted) > 0 && p.Inserted[0].PlainText() == text {
+			return whole[i].Seq
+		}
+	}
+	t.Fatalf("the play has no input %q", text)
 	return 0
 }
 

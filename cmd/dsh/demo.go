@@ -30,6 +30,13 @@ var demoArchive []byte
 
 const demoPrompt = "go test ./... fails in this project. Find out why and mend the code, not the test."
 
+// demoRule lets the model run the project's test, which the preset would ask about.
+const demoRule = "bash(go test:*)"
+
+// demoEnv keeps the go command to what is on this machine, whatever the user's own
+// settings are.
+var demoEnv = []string{"GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOTOOLCHAIN=local"}
+
 func newDemoCommand(s streams) *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
@@ -37,8 +44,8 @@ func newDemoCommand(s streams) *cobra.Command {
 		Short: "Repair a small program with a scripted model: no key, no network",
 		Long: `Unpacks a small Go project with a failing test into a temporary folder and has it
 repaired. A second process plays the model over HTTP; the loop, the client, the
-tools, the policy and the log are the real ones. The project's test really runs,
-before and after.`,
+tools, the policy and the log are the real ones. The model reads, runs the test,
+edits and runs it again; dsh runs it itself before and after.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), s, keep)
@@ -53,6 +60,8 @@ type demo struct {
 	s    streams
 	dir  string // the project
 	goes string // the go command
+
+	cards *cards
 }
 
 func runDemo(ctx context.Context, s streams, keep bool) (err error) {
@@ -110,15 +119,15 @@ func unpackDemo(root string) error {
 
 // test runs the project's test and shows what it says. ok is its verdict.
 func (d *demo) test(ctx context.Context, when string) (ok bool, err error) {
-	cmd := exec.CommandContext(ctx, d.goes, "test", "./...")
+	cmd := exec.CommandContext(ctx, d.goes, "test", "-count=1", "./...")
 	cmd.Dir = d.dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOTOOLCHAIN=local")
+	cmd.Env = append(os.Environ(), demoEnv...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return false, fmt.Errorf("run go test: %w", err)
 	}
-	d.say("\n$ go test ./...        (%s)", when)
+	d.say("\n$ go test -count=1 ./...        (%s)", when)
 	for line := range strings.Lines(string(out)) {
 		fmt.Fprintln(d.s.out, "    "+termtext.Line(strings.TrimRight(line, "\n")))
 	}
@@ -166,13 +175,20 @@ func (d *demo) open(e *engine, url string) error {
 		return err
 	}
 	route := loop.Route{Model: client, Config: llm.Config{Provider: "demo", Model: "scripted"}}
-	rules := policy.Rules{Preset: policy.PresetWorkspace, Workspace: real}
+	allow, err := policy.ParseRule(demoRule, session.Allow, "the demo")
+	if err != nil {
+		return err
+	}
+	rules := policy.Rules{Preset: policy.PresetWorkspace, Workspace: real, Rules: []policy.Rule{allow}}
+	e.env = demoEnv
 	return e.start(d.s, settings, route, rules, real, engineOptions{})
 }
 
 // repair sends the prompt and shows what happens, event by event.
 func (d *demo) repair(ctx context.Context, e *engine) error {
+	d.say("\nPermission: workspace (edits inside the project run, commands are asked about), and the rule allow %s.", demoRule)
 	d.say("\n> %s", demoPrompt)
+	d.cards = newCards(e.tools.Present)
 	reader := e.log.Reader(0)
 	defer reader.Close()
 	if _, err := e.agent.Followup(demoPrompt); err != nil {
@@ -211,9 +227,13 @@ func (d *demo) show(ev *session.Event) {
 				d.say("  %s", b.Text)
 			}
 		}
+	case session.ToolCall:
+		d.cards.begin(&p)
 	case session.ToolResult:
-		if line, _ := progress(ev); line != "" {
-			d.say("%s", line)
+		line, body := d.cards.result(&p)
+		d.say("%s", line)
+		for _, line := range body {
+			d.say("      %s", line)
 		}
 		if meta, ok := session.DecodeMeta(p.Meta); ok && meta.Display != nil {
 			for _, diff := range meta.Display.Diffs {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,6 +33,7 @@ type engineOptions struct {
 
 	flags    map[string]bool // those that were given
 	asks     bool            // a person can answer approvals
+	lines    bool            // talk line by line
 	onStatus func(running bool)
 }
 
@@ -62,13 +62,17 @@ func (o *engineOptions) addFlags(cmd *cobra.Command) {
 type engine struct {
 	agent  *loop.Agent
 	log    *session.Log
+	tools  *tools.Registry
+	home   string   // where dsh keeps its state
+	env    []string // of commands, beside what they inherit
 	cwd    string
 	model  llm.Config
 	preset policy.Preset
 	notes  []string // for the user, before anything runs
 	stop   []func() error
 
-	script *llmtest.Server // plays the model; nil for a real one
+	commands *commands
+	script   *llmtest.Server // plays the model; nil for a real one
 }
 
 // openEngine builds every part once, in the order in which they depend on each
@@ -121,15 +125,17 @@ func (e *engine) open(s streams, o engineOptions) error {
 
 // start makes the agent of parts that are all there.
 func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rules policy.Rules, cwd string, o engineOptions) error {
-	registry, err := tools.New(tools.Read(), tools.Write(), tools.Edit())
-	if err != nil {
+	e.commands = openCommands(e.log.OutDir())
+	e.stop = append(e.stop, e.commands.close)
+	var err error
+	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace)), tools.Read(), tools.Write(), tools.Edit()); err != nil {
 		return err
 	}
 	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset
 	e.agent, err = loop.New(loop.Options{
 		Log:    e.log,
 		Route:  route,
-		Tools:  registry,
+		Tools:  e.tools,
 		Rules:  rules,
 		Cwd:    cwd,
 		System: prompt.System(prompt.Options{}),
@@ -180,6 +186,7 @@ func (o *engineOptions) target(paths config.Paths, cwd string) (*session.Snapsho
 
 // openLog creates the session or opens the one to continue.
 func (e *engine) openLog(paths config.Paths, cwd string, resume *session.Snapshot) (err error) {
+	e.home = paths.Home
 	if resume == nil {
 		if e.log, err = session.Create(sessionsDir(paths), session.Header{Cwd: cwd}); err == nil {
 			e.stop = append(e.stop, e.log.Close)
@@ -270,26 +277,6 @@ func (e *engine) release() error {
 	}
 	e.stop = nil
 	return err
-}
-
-// redactedKey stands where the user's key stood in a prompt.
-const redactedKey = "[API key removed]"
-
-// keyRedactor takes the keys of all providers out of prompts.
-func keyRedactor(settings *config.Loaded) func(string) (string, bool) {
-	var keys []string
-	for name := range settings.Providers {
-		if key, _, err := settings.Key(name); err == nil && len(key) >= 8 {
-			keys = append(keys, key)
-		}
-	}
-	return func(text string) (string, bool) {
-		clean := text
-		for _, key := range keys {
-			clean = strings.ReplaceAll(clean, key, redactedKey)
-		}
-		return clean, clean != text
-	}
 }
 
 // workingDir is the absolute directory that dsh works in.

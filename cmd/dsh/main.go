@@ -1,7 +1,7 @@
 // Command dsh is a coding agent for the terminal.
 //
-// Holds: the commands (one file each), the wiring (wire.go), signals and exit
-// codes. Never: logic that a package could own. Start reading here, then wire.go.
+// Holds: the commands (one file each), the wiring (engine.go), signals and exit
+// codes. Never: logic that a package could own. Start reading here, then engine.go.
 package main
 
 import (
@@ -15,9 +15,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"dsh/internal/early"
+	"dsh/internal/sandbox"
 )
 
 func main() {
+	early.Restore()
+	if err := sandbox.Harden(); err != nil {
+		fmt.Fprintln(os.Stderr, "dsh: warning: the key in this process's environment can be read by commands: "+err.Error())
+	}
 	os.Exit(run(os.Args[1:], std()))
 }
 
@@ -57,7 +62,7 @@ func newRoot(s streams) *cobra.Command {
 		Short: "A coding agent for the terminal",
 		Long: `A coding agent for the terminal.
 
-Without a command, dsh is a conversation line by line; a prompt may begin it.`,
+Without a command, dsh is a conversation; a prompt may begin it.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -66,10 +71,11 @@ Without a command, dsh is a conversation line by line; a prompt may begin it.`,
 			if err != nil {
 				return err
 			}
-			return runChat(cmd.Context(), s, o, prompt)
+			return talk(cmd.Context(), s, o, prompt)
 		},
 	}
 	o.addFlags(root)
+	root.Flags().BoolVar(&o.lines, "ax", false, "talk line by line: nothing is redrawn")
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -37,6 +38,8 @@ Each line of FILE is what the user does next:
   steer TEXT      queue it for the running turn's next step
   await WORD      wait until the model has streamed a text that contains it
   release NAME    let the model's script go on from a hold
+  appears FILE    wait until a file is there
+  make FILE       make an empty file
   cancel          end the turn and empty the queues
   idle            wait until nothing runs
 
@@ -108,6 +111,10 @@ func (u *user) do(ctx context.Context, line string) error {
 	case "release":
 		u.script.Release(rest)
 		return nil
+	case "appears":
+		return u.appears(ctx, rest)
+	case "make":
+		return os.WriteFile(filepath.Join(u.cwd, rest), nil, 0o600)
 	case "cancel":
 		for _, item := range u.agent.Queue() {
 			if err := u.note(true, "drop", item.Text); err != nil {
@@ -144,6 +151,24 @@ func (u *user) await(ctx context.Context, word string) error {
 		}
 		select {
 		case <-u.reader.Wake():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// lookEvery is how often a file is looked for that a command makes.
+const lookEvery = 2 * time.Millisecond
+
+func (u *user) appears(ctx context.Context, name string) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(filepath.Join(u.cwd, name)); err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -100,8 +100,8 @@ func (t *tally) finish(err error) result {
 		usd := float64(t.nano) / 1e9
 		r.Cost = &usd
 	}
-	if err != nil && t.end.Kind == "" {
-		r.Status = session.Failed
+	if err != nil {
+		r.Status = session.Failed // whatever the turn came to: the log does not hold it
 	}
 	code, message := t.problem(err)
 	if code != "" {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"dsh/internal/config"
@@ -36,7 +37,12 @@ func (e *engine) route(settings *config.Loaded, o engineOptions, resume *session
 			}
 		}
 	}
-	name, provider, model, err := chosen.Route()
+	return e.modelRoute(chosen)
+}
+
+// modelRoute reaches the model that the settings name.
+func (e *engine) modelRoute(settings *config.Loaded) (loop.Route, error) {
+	name, provider, model, err := settings.Route()
 	if err != nil {
 		return loop.Route{}, err
 	}
@@ -46,6 +52,9 @@ func (e *engine) route(settings *config.Loaded, o engineOptions, resume *session
 	info, known := llm.Lookup(name, model)
 	if !known && name == "deepseek" && strings.HasPrefix(provider.BaseURL, "https://api.deepseek.com") {
 		return loop.Route{}, unknownModel(name, model)
+	}
+	if known && settings.Effort != "" && !slices.Contains(info.Efforts, settings.Effort) {
+		return loop.Route{}, usage(fmt.Errorf("%s knows no effort %q: use one of %s", info.Name, settings.Effort, strings.Join(info.Efforts, ", ")))
 	}
 	key, origin, err := settings.Key(name)
 	if err != nil {

@@ -36,8 +36,9 @@ func newRunCommand(s streams) *cobra.Command {
 The prompt is the arguments, standard input, or both. Standard output carries
 only the result; everything else goes to standard error.
 
-Exit codes: 0 completed, 1 failed, 2 usage or configuration, 3 a budget or the
-output limit ended it, 4 something was refused, 128+N signal N.`,
+Exit codes: 0 completed, 1 failed, 2 usage or configuration (a missing or refused
+key included), 3 a budget or the output limit ended it, 4 something was refused,
+128+N signal N.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.args = args
 			return runOnce(cmd.Context(), s, o)
@@ -45,7 +46,7 @@ output limit ended it, 4 something was refused, 128+N signal N.`,
 	}
 	o.addFlags(cmd)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return o.failed(s, usage(err)) })
-	cmd.Flags().StringVarP(&o.output, "output", "o", formatText, "text, json, or stream-json (one event of the log a line)")
+	cmd.Flags().StringVarP(&o.output, "output", "o", formatText, "text, json, or stream-json (the session's header, then its events, one a line)")
 	return cmd
 }
 
@@ -94,7 +95,7 @@ func (e *engine) converse(ctx context.Context, s streams, format, prompt string)
 	signals := catchSignals()
 	reader := e.log.Reader(e.log.NextSeq())
 	defer reader.Close()
-	view := newView(s, format, e.log.Header())
+	view := newView(s, format, e.log.Header(), newCards(e.tools.Present))
 	_, err := e.agent.Followup(prompt)
 	go signals.obey(e)
 	if err == nil {
@@ -144,7 +145,8 @@ func (e *engine) cancel(who session.CauseKind) {
 	_ = e.agent.Cancel(session.Cause{Kind: who}, true) // with the inbox kept nothing is written
 }
 
-// closeWait bounds how long a closing agent may take: its bodies obey at once.
+// closeWait bounds how long a closing agent may take: its bodies obey at once, but
+// for a command that ignores TERM, which has a grace of 3 s.
 const closeWait = 5 * time.Second
 
 func (e *engine) close() error {

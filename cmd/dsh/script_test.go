@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -29,6 +32,9 @@ func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", scriptParallel) // a default: the command line wins
 	testscript.Main(m, map[string]func(){"dsh": main})
 }
+
+// scriptLimit ends programs that hang: all scripts together take seconds.
+const scriptLimit = 3 * time.Minute
 
 // scriptKey is the key that scripts use where it does not matter.
 const scriptKey = "sk-0123456789abcdef"
@@ -61,6 +67,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Cmds:               scriptCommands,
 		Condition:          scriptCondition,
+		Deadline:           time.Now().Add(scriptLimit),
 		Setup: func(env *testscript.Env) error {
 			// A temporary folder may lie behind a symbolic link; logs hold real paths.
 			work, err := filepath.EvalSymlinks(env.WorkDir)
@@ -78,12 +85,24 @@ func TestScripts(t *testing.T) {
 			env.Setenv("DEEPSEEK_API_KEY", scriptKey)
 			env.Setenv("DEEPSEEK_BASE_URL", "http://127.0.0.1:1/v1") // nobody listens
 			env.Setenv("TZ", "UTC")
-			env.Setenv("BAD", "\xff") // no text
+			env.Setenv("GOCACHE", goCache())
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each dsh of a race build ends a second late
+			env.Setenv("BAD", "\xff")                 // no text
 			env.Values[stageKey{}] = &stage{spawned: map[string]*spawned{}}
 			return nil
 		},
 	})
 }
+
+// goCache is where the go command keeps what it built: a script that runs it need
+// not build the standard library again.
+var goCache = sync.OnceValue(func() string {
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+})
 
 // mountable says whether the command disk works; see script_linux_test.go.
 var mountable = func() (bool, error) { return false, nil }
@@ -106,12 +125,18 @@ type stage struct {
 
 func stageOf(ts *testscript.TestScript) *stage { return ts.Value(stageKey{}).(*stage) }
 
-// exits CODE PROGRAM ARGS... runs a program and wants its exit code.
+// exits CODE [<FILE] PROGRAM ARGS... runs a program and wants its exit code. Its
+// standard input is the file, else /dev/null: testscript's own is a pipe that ends
+// when its writer gets to it.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE PROGRAM ARGS...")
+		ts.Fatalf("usage: exits CODE [<FILE] PROGRAM ARGS...")
 	}
-	err := ts.Exec(args[1], args[2:]...)
+	stdin, program := os.DevNull, args[1:]
+	if file, ok := strings.CutPrefix(args[1], "<"); ok {
+		stdin, program = ts.MkAbs(file), args[2:]
+	}
+	err := ts.Exec("sh", append([]string{"-c", `f=$1; shift; exec "$@" <"$f"`, "sh", stdin}, program...)...)
 	got := 0
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -132,7 +157,13 @@ type model struct {
 	more     chan struct{} // closed when another request comes
 }
 
+// ServeHTTP counts a request when all of it is here: its sender may be killed then.
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	m.mu.Lock()
 	m.requests = append(m.requests, r.Header.Clone())
 	close(m.more)

@@ -9,7 +9,8 @@ import (
 )
 
 // interrupts is what signals do to a run: the first ends the turn in good order, the
-// second ends the process, whatever it waits for. The log is then repaired on resume.
+// second ends its commands without grace and then the process, whatever it waits for.
+// The log is then repaired on resume.
 type interrupts struct {
 	signals chan os.Signal
 	done    chan struct{}
@@ -32,6 +33,7 @@ func (i *interrupts) obey(e *engine) {
 		switch sig := got.(syscall.Signal); {
 		case sig == syscall.SIGPIPE:
 		case i.first != 0:
+			e.commands.kill()
 			os.Exit(exitSignal + int(sig))
 		case sig == syscall.SIGINT:
 			i.first = sig

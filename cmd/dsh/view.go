@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 
 	"golang.org/x/term"
 
@@ -19,13 +17,14 @@ type view struct {
 	out, errOut io.Writer
 	format      string
 	tally       *tally
+	cards       *cards
 	watched     bool  // standard error is a terminal
 	err         error // the first of standard output: nothing more is written to it
 }
 
 // newView begins a stream with the session's header: its events do not name it.
-func newView(s streams, format string, h session.Header) *view {
-	v := &view{out: s.out, errOut: s.err, format: format, tally: newTally(h.ID), watched: isTerminal(s.err)}
+func newView(s streams, format string, h session.Header, c *cards) *view {
+	v := &view{out: s.out, errOut: s.err, format: format, tally: newTally(h.ID), cards: c, watched: isTerminal(s.err)}
 	if format == formatStream {
 		v.err = writeJSON(v.out, h)
 	}
@@ -39,8 +38,25 @@ func (v *view) events(events []session.Event) {
 		if v.format == formatStream && v.err == nil {
 			v.err = writeJSON(v.out, ev)
 		}
-		if line, urgent := progress(ev); line != "" && (urgent || v.watched) {
-			v.note(line)
+		if line := retryLine(ev); line != "" {
+			v.note(line) // a script's log is told as well
+		}
+		if v.watched {
+			v.progress(ev)
+		}
+	}
+}
+
+// progress is what a watching person sees of an event.
+func (v *view) progress(ev *session.Event) {
+	switch p := ev.Data.(type) {
+	case session.ToolCall:
+		v.cards.begin(&p)
+	case session.ToolResult:
+		line, body := v.cards.result(&p)
+		v.note(line)
+		for _, line := range body {
+			v.note("      " + line)
 		}
 	}
 }
@@ -64,8 +80,8 @@ func (v *view) finish(runErr error) error {
 			v.err = fmt.Errorf("write the result: %w", err)
 		}
 	}
-	if errors.Is(v.err, syscall.EPIPE) {
-		return v.err // whoever read us has seen enough
+	if v.err != nil {
+		return v.err // it is why the turn ended, or nobody is there to read more
 	}
 	for _, refusal := range r.Refused {
 		line := "refused: " + refusal.Tool + " " + refusal.Target + ": " + refusal.Reason
@@ -80,31 +96,17 @@ func (v *view) finish(runErr error) error {
 	if v.watched {
 		v.note(fmt.Sprintf("session %s · %d steps · %d tokens in, %d out", shortID(r.Session), r.Steps, r.Usage.Input+r.Usage.CacheRead, r.Usage.Output))
 	}
-	return v.err
+	return nil
 }
 
-// progress is the line that a watching person sees of an event, "" for most. A
-// failed request is urgent: it is told to a script's log as well.
-func progress(ev *session.Event) (line string, urgent bool) {
-	switch p := ev.Data.(type) {
-	case session.ToolResult:
-		meta, ok := session.DecodeMeta(p.Meta)
-		if !ok || meta.Display == nil {
-			return "", false
-		}
-		line = "  " + meta.Display.Verb + " " + meta.Display.Target
-		for _, fact := range meta.Display.Facts {
-			line += " · " + fact
-		}
-		if p.Error != nil {
-			line += " · " + p.Error.Code
-		}
-		return line, false
-	case session.Retry:
-		return fmt.Sprintf("dsh: %s: %s: trying again in %.1fs (%d of %d)", p.Failure.Code, p.Failure.Message,
-			float64(p.DelayMs)/1000, p.Retry, count(p.MaxRetries)), true
+// retryLine tells of a failed request, "" for every other event.
+func retryLine(ev *session.Event) string {
+	p, ok := ev.Data.(session.Retry)
+	if !ok {
+		return ""
 	}
-	return "", false
+	return fmt.Sprintf("dsh: %s: %s: trying again in %.1fs (%d of %d)", p.Failure.Code, p.Failure.Message,
+		float64(p.DelayMs)/1000, p.Retry, count(p.MaxRetries))
 }
 
 func isTerminal(stream any) bool {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"dsh/internal/llm"
+	"dsh/internal/policy"
 	"dsh/internal/session"
 )
 
@@ -33,6 +34,7 @@ type Agent struct {
 	latch    bool       // somebody wants a turn after the activity that is ending
 	closed   bool
 	route    Route
+	preset   policy.Preset
 	err      error // the last failure that the log could not hold
 	waiting  []*question
 	redacted map[string]bool // messages that held the user's key when they came in
@@ -61,7 +63,7 @@ func New(o Options) (*Agent, error) {
 		return nil, fmt.Errorf("parallel tool calls must be at least 1, not %d", o.MaxParallel)
 	}
 	o.fill()
-	a := &Agent{o: o, log: o.Log, route: o.Route, redacted: map[string]bool{}}
+	a := &Agent{o: o, log: o.Log, route: o.Route, preset: o.Rules.Preset, redacted: map[string]bool{}}
 	a.recoveries = append(slices.Clone(o.Extensions.RequestError), &backoff{a})
 	a.d.init(a)
 	return a, nil
@@ -210,6 +212,19 @@ func (a *Agent) Close(ctx context.Context) error {
 	return errors.Join(err, a.WhenIdle(ctx))
 }
 
+// SetPreset changes what is allowed without asking, from the next call on.
+func (a *Agent) SetPreset(p policy.Preset) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.preset = p
+}
+
+func (a *Agent) currentPreset() policy.Preset {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.preset
+}
+
 // SetRoute changes the model from the next request on.
 func (a *Agent) SetRoute(r Route) {
 	a.mu.Lock()
@@ -237,86 +252,6 @@ func (a *Agent) Maintenance(ctx context.Context, job func(context.Context) error
 
 	defer a.finish(act)
 	return job(act.ctx)
-}
-
-// Queue is what waits in the inbox, next-step items first.
-func (a *Agent) Queue() []session.QueueItem {
-	box := a.log.Inbox()
-	return box.Items()
-}
-
-// Replace changes the text of a waiting message; false if it is no longer waiting.
-func (a *Agent) Replace(id, text string) (bool, error) {
-	m := a.userMessage(text)
-	return a.edit(func(box *session.Inbox) ([]session.InboxSpliced, bool, error) {
-		p, ok, err := box.Replace(id, m)
-		return []session.InboxSpliced{p}, ok, err
-	})
-}
-
-// Remove takes a waiting message out of the inbox; false if it is no longer waiting.
-func (a *Agent) Remove(id string) (bool, error) {
-	return a.edit(func(box *session.Inbox) ([]session.InboxSpliced, bool, error) {
-		p, ok := box.Remove(id)
-		return []session.InboxSpliced{p}, ok, nil
-	})
-}
-
-// Move takes a waiting message to another place of the inbox; false if it is no
-// longer waiting. Past the end is the end.
-func (a *Agent) Move(id string, to session.Target, at int) (bool, error) {
-	return a.edit(func(box *session.Inbox) ([]session.InboxSpliced, bool, error) {
-		splices, ok := box.Move(id, to, at)
-		if ok && to == session.NextStep && a.act != nil && a.act.closing {
-			a.latch = true // the turn has no step left for it, and no other turn looks there first
-		}
-		return splices, ok, nil
-	})
-}
-
-// Release lets held messages go, and wakes the agent when there were any. Ids that
-// are not held are passed over.
-func (a *Agent) Release(ids ...string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return ErrClosed
-	}
-	if ids = a.held(ids); len(ids) == 0 {
-		return nil
-	}
-	if _, err := a.log.Append(session.Draft{Data: session.InboxHeld{IDs: ids, Held: false}}); err != nil {
-		return err
-	}
-	if a.act == nil {
-		a.start()
-	} else if a.act.maintenance || a.act.closing || a.act.ctx.Err() != nil {
-		a.latch = true
-	}
-	return nil
-}
-
-// held are those of ids that wait and are held.
-func (a *Agent) held(ids []string) []string {
-	var list []string
-	for _, it := range a.Queue() {
-		if it.Held && slices.Contains(ids, it.ID) {
-			list = append(list, it.ID)
-		}
-	}
-	return list
-}
-
-// edit writes what plan makes of the inbox of now.
-func (a *Agent) edit(plan func(*session.Inbox) ([]session.InboxSpliced, bool, error)) (bool, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	box := a.log.Inbox()
-	splices, ok, err := plan(&box)
-	if err != nil || !ok {
-		return false, err
-	}
-	return true, a.appendSplices(splices)
 }
 
 func newActivity(parent context.Context) *activity {

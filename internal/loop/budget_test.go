@@ -52,17 +52,17 @@ func notices(r *llm.Request) int {
 
 func TestBudgetOfSteps(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		f := newFixture(t, calling(9), budgets(Budgets{Steps: 5}))
+		f := newFixture(t, calling(10), budgets(Budgets{Steps: 10}))
 		f.prompt("go")
-		expect(t, "requests", f.model.count(), 5)
-		expect(t, "the end", f.ends(), "aborted{hook,budget: steps 5}")
-		expect(t, "results", len(of[session.ToolResult](f)), 5)
-		expect(t, "events", told(f), "[steps 4/5 steps 5/5 ended]")
-		for i, want := range []int{0, 0, 0, 0, 1} {
+		expect(t, "requests", f.model.count(), 10)
+		expect(t, "the end", f.ends(), "aborted{hook,budget: steps 10}")
+		expect(t, "results", len(of[session.ToolResult](f)), 10)
+		expect(t, "events, each once", told(f), "[steps 8/10 steps 10/10 ended]")
+		for i, want := range []int{0, 0, 0, 0, 0, 0, 0, 0, 1, 1} {
 			expect(t, fmt.Sprint("notices in request ", i), notices(f.model.request(i)), want)
 		}
 		f.prompt("go on")
-		expect(t, "a new turn has its own", f.ends(), "aborted{hook,budget: steps 5} completed")
+		expect(t, "a new turn has its own", f.ends(), "aborted{hook,budget: steps 10} completed")
 	})
 }
 

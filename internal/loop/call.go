@@ -74,6 +74,9 @@ func (t *turn) judge(slot *slot) (allowed bool, err error) {
 			return false, nil
 		}
 	}
+	if err := t.a.logPreset(); err != nil {
+		return false, err
+	}
 	decision := t.a.decide(slot.info.Action)
 	err = t.a.append(session.Draft{Data: session.PolicyDecision{CallID: slot.call.ID, Decision: decision.Verdict,
 		Rule: decision.Rule, Reason: decision.Reason, Effect: decision.Effect}})
@@ -94,6 +97,7 @@ func (t *turn) judge(slot *slot) (allowed bool, err error) {
 // those of the session.
 func (a *Agent) decide(action policy.Action) session.Decision {
 	rules := a.o.Rules
+	rules.Preset = a.currentPreset()
 	rules.Rules = append(rules.Rules[:len(rules.Rules):len(rules.Rules)], a.d.rules...)
 	return policy.Decide(rules, action)
 }
@@ -155,8 +159,12 @@ func (t *turn) afterAbort(slot *slot) {
 	if slot.final || t.check() == nil || slot.result.Code != session.CodeAborted {
 		return
 	}
-	slot.result.Text = "Error: " + t.stopped() + " while this call was running. The call says: " + strings.TrimPrefix(slot.result.Text, "Error: ") +
+	said, output, more := strings.Cut(strings.TrimPrefix(slot.result.Text, "Error: "), "\n")
+	slot.result.Text = "Error: " + t.stopped() + " while this call was running. The call says: " + said +
 		" Unless that tells more, it may have taken effect in part or in full: look before relying on it, and do not repeat it unless asked to."
+	if more {
+		slot.result.Text += "\n" + output
+	}
 	slot.result.Blocks, slot.result.IsError, slot.result.Code = nil, true, session.CodeAborted
 }
 

@@ -741,3 +741,42 @@ func TestCP06BodyDoesNotRunWhenTheLogIsNotDurable(t *testing.T) {
 		expect(t, "the turn goes on", f.lastEnd().Kind, session.Completed)
 	})
 }
+
+// countdown is a context that ends at the nth look.
+type countdown struct {
+	context.Context
+	looks int
+}
+
+func (c *countdown) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A cancel that comes while the disk is waited for cannot be timed from outside, so
+// the call is prepared under a context that ends between the hook and the body.
+func TestCP05CancelWhileTheLogIsSynced(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		var f *fixture
+		inner := false
+		f = newFixture(t, []play{calls("probe"), say("done")}, with(&probe{name: "probe", run: never(t)}),
+			hooked(around{before: func(ctx context.Context, c Call) (string, error) {
+				if inner {
+					return "", nil
+				}
+				inner = true
+				late := &turn{a: f.Agent, ctx: &countdown{ctx, 2}, n: c.Turn, step: c.Step} // before and after the hooks
+				s := &slot{call: llm.Block{Type: llm.ToolCall, ID: c.ID, Name: c.Name, Arguments: c.Arguments}}
+				body, err := late.prepare(s)
+				if body != nil || err != nil {
+					t.Errorf("it would run, or fail: %v", err)
+				}
+				expect(t, "the code", s.result.Code, session.CodeNotRun)
+				return "seen enough", nil
+			}}))
+		f.prompt("go")
+		expect(t, "the decision had been made", of[session.PolicyDecision](f)[0].Decision, session.Allow)
+	})
+}

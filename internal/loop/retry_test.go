@@ -303,7 +303,7 @@ func TestRT08NoProvider(t *testing.T) {
 	})
 }
 
-// switching changes the provider before each failure of the list; "" changes nothing.
+// switchTo routes the next request to another provider, played by the same model.
 func (f *fixture) switchTo(provider string) {
 	f.SetRoute(Route{Model: f.model, Config: llm.Config{Provider: provider, Model: "m"}})
 }

@@ -163,10 +163,10 @@ func sameTools(schemas []llm.ToolSchema, names []string) bool {
 var presetNames = map[policy.Preset]string{policy.PresetReadOnly: "read-only", policy.PresetAsk: "workspace-write",
 	policy.PresetWorkspace: "workspace-write", policy.PresetFull: "danger-full-access"}
 
-// logPreset records the rules' preset, in our words and in the original's, unless
+// logPreset records the preset of now, in our words and in the original's, unless
 // the log says so already.
 func (a *Agent) logPreset() error {
-	preset := a.o.Rules.Preset
+	preset := a.currentPreset()
 	if a.d.preset == string(preset) {
 		return nil
 	}

@@ -119,6 +119,17 @@ func TestLO11SteerEntersTheNextStep(t *testing.T) {
 	})
 }
 
+// A turn that the driver took from the queue can be steered like the first.
+func TestLO11SteerIntoAQueuedTurn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var f *fixture
+		f = newFixture(t, []play{then(func() { f.send("two") }, say("a")), then(func() { f.steer("wait") }, say("b")), say("c")})
+		f.prompt("one")
+		expect(t, "turns", turns(f), "[1 2]")
+		expect(t, "the log", f.story(), "queue:one turn1 claim step1 user:one queue:two answer:a stepend end:completed turn2 claim step1 user:two queue:wait answer:b stepend claim step2 user:wait answer:c stepend end:completed")
+	})
+}
+
 func TestLO12SteerOpensATurnWhenIdle(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var f *fixture

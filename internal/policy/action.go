@@ -16,7 +16,7 @@ const (
 type Action struct {
 	Tool    string
 	Class   Class
-	Paths   []string // real paths: links resolved as far as they exist
+	Paths   []string // real paths: links resolved as far as they exist; of exec, the directory it runs in
 	Command string   // exec
 	Target  string   // the raw argument a rule's pattern is matched against: a path or a command
 }

@@ -46,6 +46,8 @@ func (r Rules) writesInside(a Action) bool {
 func narrowest(r Rules, a Action) []string {
 	var targets []string
 	switch {
+	case a.Class == Exec && !r.holds(a.Paths):
+		return nil // a pattern would hold in the workspace only
 	case a.Class == Exec:
 		targets = []string{commandPattern(a.Command)}
 	case len(a.Paths) > 0:

@@ -13,7 +13,7 @@ type Preset string
 
 const (
 	PresetReadOnly  Preset = "read-only" // nothing changes; no allow rule widens it
-	PresetAsk       Preset = "ask"       // reads run, everything else asks
+	PresetAsk       Preset = "ask"       // reads and plainly read-only commands run, everything else asks
 	PresetWorkspace Preset = "workspace" // edits inside the workspace run, and commands if a sandbox confines them
 	PresetFull      Preset = "full"      // everything runs
 )
@@ -48,7 +48,7 @@ type Rules struct {
 // preset would change the verdict, and there is an honest way to write it.
 func Decide(r Rules, a Action) session.Decision {
 	d, final := r.judge(a)
-	d.Effect = effect(a.Class)
+	d.Effect = effect(a)
 	if d.Verdict != session.Allow && !final {
 		d.Offer, d.Flag = offer(r, a)
 	}
@@ -60,7 +60,7 @@ func (r Rules) judge(a Action) (d session.Decision, final bool) {
 	if rule, ok := r.restricts(session.Deny, a); ok {
 		return byRule(rule, session.Deny, "denies it"), true
 	}
-	if r.Preset == PresetReadOnly && changes(a.Class) {
+	if r.Preset == PresetReadOnly && changes(a.Class) && !readsOnly(a) {
 		return r.byPreset(session.Deny, fmt.Sprintf("%s may change something, and the permission preset is read-only", name(a))), false
 	}
 	if rule, ok := r.restricts(session.Ask, a); ok {
@@ -92,6 +92,8 @@ func (r Rules) preset(a Action) session.Decision {
 			}
 		}
 		return r.byPreset(session.Allow, "it only reads")
+	case readsOnly(a):
+		return r.byPreset(session.Allow, "the command only reads")
 	case a.Class == Write && r.Preset == PresetWorkspace:
 		return r.write(a)
 	case a.Class == Exec && r.Preset == PresetWorkspace && r.Confined:
@@ -159,10 +161,14 @@ func changes(c Class) bool {
 	return true
 }
 
-func effect(c Class) session.Effect {
-	switch c {
+func effect(a Action) session.Effect {
+	switch a.Class {
 	case Read, Control, Human:
 		return session.EffectRead
+	case Exec:
+		if readsOnly(a) {
+			return session.EffectRead
+		}
 	case Write:
 		return session.EffectChange
 	}

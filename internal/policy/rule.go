@@ -15,8 +15,9 @@ import (
 // path, relative to the workspace or absolute. `*` at the end stands for any rest;
 // `\*` is a star of the text itself.
 //
-// Allow rules are read narrowly: every path must match by its real path, and a
-// pattern with `*` matches only commands of plain words. Deny and ask rules are
+// Allow rules are read narrowly: every path must match by its real path, a pattern
+// with `*` matches only commands of plain words, and a command's pattern holds only
+// inside the workspace. Deny and ask rules are
 // read widely: any path, in any spelling, and a command anywhere in a longer one.
 type Rule struct {
 	Tool    string // a tool's name, or * for all
@@ -109,13 +110,23 @@ func (r Rules) allows(a Action) (Rule, bool) {
 		case rule.Verdict != session.Allow || !rule.covers(a.Tool):
 		case rule.Pattern == "":
 			whole = rule
-		case a.Class == Exec && commandIs(a.Command, rule.Pattern):
+		case a.Class == Exec && r.holds(a.Paths) && commandIs(a.Command, rule.Pattern):
 			return rule, true
 		case a.Class != Exec && a.Class != Write && textMatches(a.Target, rule.Pattern):
 			return rule, true
 		}
 	}
 	return whole, whole.Tool != ""
+}
+
+// holds reports whether all paths are inside the workspace.
+func (r Rules) holds(paths []string) bool {
+	for _, p := range paths {
+		if _, ok := inside(r.Workspace, p); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // allowsPaths wants a rule for each path. A protected path needs one that names it.

@@ -77,10 +77,10 @@ func TestPathPatterns(t *testing.T) {
 // An allow rule must hold for exactly what it says.
 func TestE02AllowedCommandsAreNarrow(t *testing.T) {
 	t.Parallel()
-	allow := []string{"allow bash(go test:*)", "allow bash(git *)", "allow bash(echo:*)", "allow bash(npm --version)", "allow bash(cat src/*)", "allow bash(make && make check)"}
+	allow := []string{"allow bash(go test:*)", "allow bash(git *)", "allow bash(echo:*)", "allow bash(npm --version)", "allow bash(touch src/*)", "allow bash(make && make check)"}
 	for _, c := range []string{
 		"go test", "  go test  ", "go test ./...", "go test -run 'A|B;$x' ./...", `go test -run "A|B"`,
-		"git status", "echo hi", "npm --version", "cat src/a.go", "make && make check",
+		"git status", "echo hi", "npm --version", "touch src/a.go", "make && make check",
 	} {
 		if d := Decide(rules(t, PresetAsk, allow...), bash(c)); d.Verdict != session.Allow {
 			t.Errorf("%q should run: %+v", c, d)
@@ -94,7 +94,7 @@ func TestE02AllowedCommandsAreNarrow(t *testing.T) {
 		"FOO[$(touch P)]=1 npm --version", "npm --version x", "echo $HOME", "echo ${IFS}", "echo 'a' ; rm d", `echo "a" ; rm d`,
 		`echo 'a'"'"'; rm d`, `echo \'; rm d`, `echo "a\"; rm d"`, "echo 'unterminated", "echo !x", "echo #", "echo a\x00b", "echo 'a\nb'",
 		"echo *", "echo ~root", "echo \u2063; touch P", "echo 'a\u202eb'", "echo \u00a0x",
-		"cat src/a /etc/passwd", "cat src/../../etc/passwd", "make && make check; rm d", "make  && make check",
+		"touch src/a /etc/passwd", "touch src/../../etc/passwd", "make && make check; rm d", "make  && make check",
 		"env git status", "command git status", "bash -c 'git status'", "eval 'git status'",
 	} {
 		if d := Decide(rules(t, PresetAsk, allow...), bash(c)); d.Verdict != session.Ask {

@@ -360,8 +360,13 @@ type Cause struct {
 }
 
 func (c *Cause) Error() string {
-	if c.Reason == "" {
-		return "cancelled by " + string(c.Kind)
+	switch {
+	case c.Reason != "":
+		return c.Reason
+	case c.Kind == ByUser:
+		return "interrupted by the user"
+	case c.Kind == Disposed:
+		return "dsh was stopped"
 	}
-	return c.Reason
+	return "cancelled by its " + string(c.Kind)
 }

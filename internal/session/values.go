@@ -84,6 +84,21 @@ type Display struct {
 	Facts  []string    `json:"facts,omitempty"`  // "120 lines", "+3 -1"
 	Text   string      `json:"text,omitempty"`
 	Diffs  []FileDiff  `json:"diffs,omitempty"`
+
+	Command *CommandBody `json:"command,omitempty"` // of kind command; its output is in Text
+}
+
+// CommandBody is a command and, once it has ended, how. If that was with an exit code
+// or a signal, the last line of the result says so too. A result's meta holds no
+// output: the result does.
+type CommandBody struct {
+	Description string `json:"description,omitempty"` // the model's, for people
+	Dir         string `json:"dir,omitempty"`         // where it runs; empty for the session's directory
+	ExitCode    int    `json:"exitCode,omitempty"`    // -1 if a signal ended it
+	Signal      string `json:"signal,omitempty"`      // "SIGTERM"
+	TimedOut    bool   `json:"timedOut,omitempty"`
+	Truncated   bool   `json:"truncated,omitempty"` // the result has its beginning and its end only
+	Artifact    string `json:"artifact,omitempty"`  // file with the whole output
 }
 
 // FileDiff is the change of one file. Hunks are made when the tool runs: on replay

@@ -72,10 +72,14 @@ func (w *wrapper) row(s, dropped string) {
 		return
 	}
 	w.follow(s)
-	if w.pen != (pen{}) {
-		s += reset
+	switch {
+	case escapes(s) == s: // nothing is seen of it
+		w.rows = append(w.rows, "")
+	case w.pen != (pen{}):
+		w.rows = append(w.rows, start+s+reset)
+	default:
+		w.rows = append(w.rows, start+s)
 	}
-	w.rows = append(w.rows, start+s)
 	w.follow(dropped)
 }
 

@@ -17,6 +17,9 @@ const (
 	Aborted     = "ABORTED"      // cancelled; whether it had an effect stands in the text
 	Internal    = "INTERNAL"     // the tool itself broke: a bug of dsh
 
+	SpawnFailed = "SPAWN_FAILED" // the command was not started
+	ProcessLost = "PROCESS_LOST" // the command was started, and nobody saw how it ended
+
 	FSNotFound      = "FS_NOT_FOUND"
 	FSNotDirectory  = "FS_NOT_DIRECTORY"
 	FSNotRegular    = "FS_NOT_REGULAR_FILE"

@@ -1,8 +1,8 @@
 // Package tools holds the Tool interface, the registry that validates and runs
 // calls, and one file for each tool.
 //
-// It imports session (displays, versions of files seen), llm (blocks, schemas) and
-// policy (actions). It never imports the loop or the screen, never asks a person,
+// It imports session (displays, versions of files seen), llm (blocks, schemas),
+// policy (actions) and jobs (processes). It never imports the loop or the screen, never asks a person,
 // and never decides whether a call may run.
 //
 // Start reading at tool.go; read.go is the worked example of a tool.

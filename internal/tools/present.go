@@ -112,6 +112,8 @@ var reasons = map[string]string{
 	UnknownTool:     "no such tool",
 	InvalidArgs:     "invalid arguments",
 	Aborted:         "cancelled",
+	SpawnFailed:     "not started",
+	ProcessLost:     "lost",
 	FSNotFound:      "not found",
 	FSNotDirectory:  "not a directory",
 	FSNotRegular:    "not a file",

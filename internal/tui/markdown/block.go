@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
-	xast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
 
 	"dsh/internal/termtext"
@@ -107,7 +106,7 @@ func (p painter) block(f *flow, n ast.Node, width int, blank bool) {
 	case *table:
 		f.add(p.table(n, width), solid, blank)
 	default:
-		f.add(termtext.Wrap(p.inline(n, ""), min(width, maxProse)), plain, blank)
+		f.add(prose(p.inline(n, ""), width), plain, blank)
 	}
 }
 
@@ -120,6 +119,10 @@ func (p painter) heading(n *ast.Heading, width int) []string {
 	if style == "" {
 		s = strings.TrimRight(strings.Repeat("#", n.Level)+" "+s, " ")
 	}
+	return prose(s, width)
+}
+
+func prose(s string, width int) []string {
 	if s == "" {
 		return nil
 	}
@@ -136,8 +139,10 @@ func (p painter) list(f *flow, list *ast.List, width int, blank bool) {
 			sign = strconv.Itoa(number) + string(list.Marker) + " "
 			number++
 		}
-		if box := checkBox(n); box != nil {
-			sign = map[bool]string{true: "[x] ", false: "[ ] "}[box.IsChecked]
+		if box := boxOf(n); box != nil && box.checked {
+			sign = "[x] "
+		} else if box != nil {
+			sign = "[ ] "
 		}
 		p.item(f, n, sign, width, blank)
 		if next := n.NextSibling(); next != nil {
@@ -146,11 +151,11 @@ func (p painter) list(f *flow, list *ast.List, width int, blank bool) {
 	}
 }
 
-func checkBox(item ast.Node) *xast.TaskCheckBox {
+func boxOf(item ast.Node) *checkBox {
 	if item.FirstChild() == nil {
 		return nil
 	}
-	box, _ := item.FirstChild().FirstChild().(*xast.TaskCheckBox)
+	box, _ := item.FirstChild().FirstChild().(*checkBox)
 	return box
 }
 
@@ -158,7 +163,7 @@ func (p painter) item(f *flow, n ast.Node, sign string, width int, blank bool) {
 	bare := strings.TrimRight(sign, " ")
 	if width < minInner+len(sign) || p.depth > maxDepth { // no room to indent: the sign has a row
 		in := p.inner(n, width)
-		f.add(append(termtext.Fold(bare, width), in.rows...), itemShape(in.last), blank)
+		f.add(append(fold(bare, width), in.rows...), itemShape(in.last), blank)
 		return
 	}
 	in := p.inner(n, width-len(sign))

@@ -34,7 +34,39 @@ func (c *coder) open(fence string) []string {
 }
 
 func (c *coder) line(s string) []string {
-	return termtext.Fold(c.hl.Line(strings.TrimRight(termtext.Expand(s), " ")), c.width)
+	return fold(c.hl.Line(termtext.Expand(s)), c.width)
+}
+
+// fold breaks text at the edge. Spaces that end a row are not seen, and go.
+func fold(s string, width int) []string {
+	rows := termtext.Fold(s, width)
+	for i, row := range rows {
+		rows[i] = trimEnd(row)
+	}
+	return rows
+}
+
+// trimEnd takes the spaces off the end of a row, styled or not.
+func trimEnd(row string) string {
+	text := row
+	for {
+		if short := strings.TrimRight(text, " "); short != text {
+			text = short
+			continue
+		}
+		i := strings.LastIndexByte(text, 0x1b)
+		if i < 0 || strings.IndexByte(text[i:], 'm') != len(text)-i-1 {
+			break
+		}
+		text = text[:i]
+	}
+	switch {
+	case strings.IndexByte(row[len(text):], ' ') < 0:
+		return row
+	case strings.IndexByte(text, 0x1b) >= 0:
+		return text + "\x1b[0m"
+	}
+	return text
 }
 
 // peek draws a line that may go on.
@@ -47,7 +79,7 @@ func (c *coder) peek(s string) []string {
 
 func (c *coder) close(fence string) []string {
 	if c.theme.Faint == "" {
-		return termtext.Fold(fence, c.width)
+		return fold(fence, c.width)
 	}
 	return nil
 }

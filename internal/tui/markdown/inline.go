@@ -5,16 +5,19 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
-	xast "github.com/yuin/goldmark/extension/ast"
 
 	"dsh/internal/termtext"
 )
 
-// inline draws the text in a block: lines, styled on top of base.
+// inline draws the text in a block: lines, styled on top of base; "" if nothing is
+// seen of it.
 func (p painter) inline(n ast.Node, base Style) string {
 	w := writer{theme: p.theme, src: p.src}
 	w.children(n, base)
 	w.put("", "")
+	if strings.TrimSpace(w.plain.String()) == "" {
+		return ""
+	}
 	return termtext.Expand(strings.TrimRight(w.b.String(), " \n"))
 }
 
@@ -25,11 +28,13 @@ type writer struct {
 	b     strings.Builder
 	plain strings.Builder // the same without styles
 	style Style           // in force
-	depth int
 }
 
 // put adds text in a style, and changes the style if it must.
 func (w *writer) put(text string, style Style) {
+	if text == "" && style != "" {
+		return
+	}
 	if style != w.style {
 		if w.style != "" {
 			w.b.WriteString("\x1b[0m")
@@ -63,7 +68,7 @@ func (w *writer) node(n ast.Node, style Style) {
 		} else {
 			w.marked(n, style, w.theme.Emph, "*")
 		}
-	case *xast.Strikethrough:
+	case *strike:
 		w.marked(n, style, w.theme.Strike, "~~")
 	case *ast.Link:
 		w.link(n, n.Destination, n.Title, style)
@@ -72,7 +77,7 @@ func (w *writer) node(n ast.Node, style Style) {
 		w.link(n, n.Destination, n.Title, style)
 	case *ast.AutoLink:
 		w.put(string(n.Label(w.src)), style.and(w.theme.Link))
-	case *xast.TaskCheckBox: // the sign of the item
+	case *checkBox: // the sign of the item
 	default:
 		w.children(n, style)
 	}
@@ -171,5 +176,5 @@ func visible(src []byte) string {
 			b.WriteByte(c)
 		}
 	}
-	return termtext.Clean(b.String())
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(termtext.Clean(b.String()))
 }

@@ -47,7 +47,7 @@ func (s *source) Write(p []byte) (int, error) {
 
 // New makes the Renderer of one message.
 func New(o Options) *Renderer {
-	r := &Renderer{theme: o.Theme}
+	r := &Renderer{theme: o.Theme, scan: scanner{ended: true}}
 	r.clean = termtext.NewWriter(&r.src)
 	r.SetWidth(o.Width)
 	return r
@@ -72,6 +72,7 @@ func (r *Renderer) Finish() {
 	}
 	r.read(from)
 	r.endSegment(len(r.src))
+	r.line, r.stale = len(r.src), true
 	r.scan = scanner{blank: r.scan.blank, ended: true}
 }
 
@@ -163,7 +164,7 @@ func (r *Renderer) tail() []string {
 				f.rows = append(f.rows, r.code.peek(s.fence.strip(line))...)
 			}
 		case r.scan.table:
-			f.add(termtext.Fold(termtext.Expand(string(bytes.TrimSpace(r.src[s.start:]))), r.width), solid, s.blank)
+			f.add(fold(termtext.Expand(string(bytes.TrimSpace(r.src[s.start:]))), r.width), solid, s.blank)
 		default:
 			r.draw(&f, s, len(r.src))
 		}

@@ -38,7 +38,7 @@ type scanner struct {
 	number  int
 	table   bool // the open segment ends in a table
 	pipe    bool // the line before may be the head of a table
-	started bool
+	hollow  bool // the line before is an item without text, which nothing continues
 }
 
 // line takes the next whole line, and returns the segment that it begins, if it does.
@@ -75,63 +75,55 @@ func (s *scanner) early(line []byte) *segment {
 		return nil
 	}
 	seg := &segment{blank: s.blank}
-	*s = scanner{begun: true, started: true}
+	*s = scanner{begun: true}
 	return seg
 }
 
 // text judges a line that is not blank and not in a fence.
 func (s *scanner) text(line []byte) *segment {
 	indent, rest := indentation(line)
-	fresh := s.blank || s.ended || !s.started
-	seg := &segment{blank: s.blank && s.started}
-	ended := s.ended || !s.started
-	s.blank, s.ended, s.started = false, false, true
-	if s.content > 0 && indent >= s.content {
+	ended, fresh := s.ended, s.blank || s.ended || s.hollow
+	seg := &segment{blank: s.blank}
+	s.blank, s.ended, s.hollow = false, false, false
+	switch {
+	case s.content > 0 && indent >= s.content:
 		s.inside(rest, indent)
 		return nil
-	}
-	if s.inner.n > 0 && s.inner.closes(line) {
+	case s.inner.n > 0 && s.inner.closes(line):
 		// Strictly this opens a block that would swallow all that follows. Models
 		// mean the end of the item's.
 		s.leave(nil)
 		s.ended = true
 		return nil
-	}
-	if indent > 3 {
-		if !ended {
-			return nil
-		}
+	case indent > 3 && !ended: // goes on, or is code that may as well be drawn with it
+		return nil
+	case indent > 3:
 		return s.leave(seg)
 	}
-	if f, ok := openFence(rest, indent); ok {
+	f, fenced := openFence(rest, indent)
+	m, item := openItem(rest, indent)
+	switch {
+	case fenced:
 		s.fence, seg.fence = f, f
-		return s.leave(seg)
-	}
-	if heading(rest) {
+	case heading(rest):
 		s.ended = true
-		return s.leave(seg)
-	}
-	if thematic(rest) {
+	case thematic(rest):
 		if !fresh && rest[0] == '-' && s.content == 0 {
 			return nil // the underline of a heading
 		}
 		s.ended = true
-		return s.leave(seg)
+	case item && (fresh || s.content > 0 || m.interrupts):
+		return s.item(m, seg)
+	case !fresh:
+		return nil
 	}
-	if m, ok := openItem(rest, indent); ok && (fresh || s.content > 0 || m.interrupts) {
-		s.item(m, seg)
-		return seg
-	}
-	if fresh {
-		return s.leave(seg)
-	}
-	return nil
+	return s.leave(seg)
 }
 
 // inside follows the code blocks of the open item.
 func (s *scanner) inside(rest []byte, indent int) {
 	if s.inner.n > 0 {
-		if bytes.HasPrefix(rest, []byte(s.inner.text)) && s.inner.closes(rest) {
+		if s.inner.closes(rest) {
 			s.inner = fence{}
 		}
 		return
@@ -146,22 +138,21 @@ func (s *scanner) leave(seg *segment) *segment {
 }
 
 // item opens a list item, in the open list if it belongs to it.
-func (s *scanner) item(m marker, seg *segment) {
+func (s *scanner) item(m marker, seg *segment) *segment {
 	if s.content > 0 && m.ordered != 0 && m.ordered == s.ordered {
 		s.number++
 		seg.number = s.number
 	} else {
 		s.number = m.number
 	}
-	s.content, s.inner, s.ordered = m.content, fence{}, m.ordered
-	if f, ok := openFence(bytes.TrimLeft(m.text, " \t"), m.content); ok {
-		s.inner = f
-	}
+	s.content, s.ordered, s.hollow = m.content, m.ordered, len(m.text) == 0
+	s.inner, _ = openFence(m.text, m.content)
+	return seg
 }
 
-// columns notices tables.
+// columns notices top-level tables.
 func (s *scanner) columns(line []byte) {
-	s.table = s.table || s.pipe && delimiters(string(line)) != nil
+	s.table = s.table || s.content == 0 && s.pipe && delimiters(string(line)) != nil
 	s.pipe = bytes.IndexByte(line, '|') >= 0
 }
 

@@ -31,11 +31,13 @@ func (p painter) table(t *table, width int) []string {
 		return p.records(grid, width)
 	}
 	rows := gridRow(grid[0], widths, t.align)
-	rules := make([]string, columns)
-	for i, w := range widths {
-		rules[i] = p.theme.Faint.on(strings.Repeat("-", w))
+	if rows != nil {
+		rules := make([]string, columns)
+		for i, w := range widths {
+			rules[i] = p.theme.Faint.on(strings.Repeat("-", w))
+		}
+		rows = append(rows, gridRow(rules, widths, nil)...)
 	}
-	rows = append(rows, gridRow(rules, widths, nil)...)
 	for _, row := range grid[1:] {
 		rows = append(rows, gridRow(row, widths, t.align)...)
 	}
@@ -103,8 +105,12 @@ func sum(widths []int, limit int) int {
 	return n
 }
 
-// gridRow draws one row of cells, which may take several rows of the screen.
+// gridRow draws one row of cells, which may take several rows of the screen, or none
+// if the cells are empty.
 func gridRow(cells []string, widths []int, aligns []align) []string {
+	if strings.Join(cells, "") == "" {
+		return nil
+	}
 	lines := make([][]string, len(cells))
 	height := 1
 	for i, cell := range cells {
@@ -143,8 +149,8 @@ func gridRow(cells []string, widths []int, aligns []align) []string {
 // records draws each row as lines of "head: value".
 func (p painter) records(grid [][]string, width int) []string {
 	var rows []string
-	for n, row := range grid[1:] {
-		if n > 0 {
+	for _, row := range grid[1:] {
+		if len(rows) > 0 && strings.Join(row, "") != "" {
 			rows = append(rows, "")
 		}
 		for i, cell := range row {

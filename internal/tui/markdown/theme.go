@@ -1,7 +1,8 @@
 package markdown
 
 // Style is the parameters of an SGR sequence, such as "1;34" for bold blue. The empty
-// style draws nothing, and the Markdown signs that it would stand for stay visible.
+// style draws nothing, and the Markdown signs that it would stand for stay visible; for
+// text that looks like any other without its signs, use "39".
 type Style string
 
 // Theme says how the parts of a text look. Text itself always has the terminal's own

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+
+	"dsh/internal/config"
+	"dsh/internal/jobs"
+	"dsh/internal/sandbox"
+	"dsh/internal/tools"
+)
+
+// commands is what runs the commands of a session.
+type commands struct {
+	launcher *sandbox.Launcher
+	table    *jobs.Table
+}
+
+// openCommands starts a launcher ahead: it is ready when the model has thought of
+// the first command. Whether launchers work here is told by the first command.
+func openCommands(outDir string) *commands {
+	launcher := &sandbox.Launcher{}
+	_ = launcher.Prepare()
+	return &commands{launcher, jobs.New(jobs.Options{Starter: launcher, OutDir: outDir})}
+}
+
+// bashOptions are what the session's commands get. The files that they need go where
+// artifacts go.
+func (e *engine) bashOptions(settings *config.Loaded, root string) tools.BashOptions {
+	return tools.BashOptions{Jobs: e.commands.table, Env: e.commandEnv(settings), Root: root, Dir: e.log.OutDir()}
+}
+
+// close ends every command, with the grace that a stopped one has.
+func (c *commands) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	err := c.table.Close(ctx)
+	if err == nil {
+		c.launcher.Close() // waits for commands: there are none left
+	}
+	return err
+}
+
+// kill ends every command now, and starts no more.
+func (c *commands) kill() {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = c.table.Close(now) // the process ends next
+}

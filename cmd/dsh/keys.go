@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"dsh/internal/config"
+	"dsh/internal/jobs"
+)
+
+// redactedKey stands where the user's key stood in a prompt.
+const redactedKey = "[API key removed]"
+
+// keyRedactor takes the keys of all providers out of prompts.
+func keyRedactor(settings *config.Loaded) func(string) (string, bool) {
+	keys := providerKeys(settings)
+	return func(text string) (string, bool) {
+		clean := text
+		for _, key := range keys {
+			clean = strings.ReplaceAll(clean, key, redactedKey)
+		}
+		return clean, clean != text
+	}
+}
+
+// minKey is the length of a key that can be told from other text, in bytes.
+const minKey = 8
+
+// providerKeys are the keys of all providers that have one.
+func providerKeys(settings *config.Loaded) (keys []string) {
+	for name := range settings.Providers {
+		if key, _, err := settings.Key(name); err == nil && len(key) >= minKey {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// commandEnv is the environment of commands: without any provider's key, under
+// whatever name it stands.
+func (e *engine) commandEnv(settings *config.Loaded) []string {
+	names := map[string]bool{}
+	for _, p := range settings.Providers {
+		names[p.KeyEnv] = true
+	}
+	keys := providerKeys(settings)
+	var parent []string
+	for _, kv := range os.Environ() {
+		name, value, _ := strings.Cut(kv, "=")
+		if !names[name] && !containsAny(value, keys) {
+			parent = append(parent, kv)
+		}
+	}
+	own := []string{"DSH_HOME=" + e.home, "DSH_SESSION_ID=" + e.log.Header().ID, "DSH_SESSION_JSONL=" + e.log.Path()}
+	return jobs.Environ(parent, append(own, e.env...)...)
+}
+
+func containsAny(text string, parts []string) bool {
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"dsh/internal/config"
+	"dsh/internal/early"
+	"dsh/internal/llm"
+	"dsh/internal/policy"
+	"dsh/internal/session"
+	"dsh/internal/tui"
+	"dsh/internal/tui/term"
+)
+
+// talk is a conversation: on the screen where there is one, else line by line.
+func talk(ctx context.Context, s streams, o engineOptions, prompt string) error {
+	in, inOK := s.in.(*os.File)
+	out, outOK := s.out.(*os.File)
+	env := term.Detect(s.getenv)
+	if !inOK || !outOK || !isTerminal(in) || !isTerminal(out) || env.Dumb || o.lines || s.getenv("ACCESSIBLE") == "1" {
+		return runChat(ctx, s, o, prompt)
+	}
+	return runScreen(ctx, s, o, prompt, term.Options{In: in, Out: out, Env: env})
+}
+
+// screen builds what internal/tui needs out of engines.
+type screen struct {
+	s streams
+	o engineOptions
+}
+
+func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t term.Options) error {
+	o.asks = true
+	sc := &screen{s: s, o: o}
+	first, e, err := sc.open(o)
+	if err != nil {
+		return err
+	}
+	terminal, err := term.Open(t)
+	if err != nil {
+		return errors.Join(err, first.Close())
+	}
+	paths, _, err := places(s)
+	if err != nil {
+		return errors.Join(err, first.Close())
+	}
+	header, err := tui.Run(ctx, tui.Options{
+		Terminal: terminal,
+		First:    first,
+		Prompt:   prompt,
+		Open:     sc.openNamed,
+		Sessions: func() ([]session.Entry, error) { return session.List(sessionsDir(paths)) },
+		Models:   llm.Models,
+		Presets:  []string{string(policy.PresetReadOnly), string(policy.PresetAsk), string(policy.PresetWorkspace)},
+		Present:  e.tools.Present,
+		Editor:   editor(s.getenv),
+		History:  filepath.Join(paths.Home, "history.jsonl"),
+		Drafts:   filepath.Join(paths.Home, "drafts"),
+		Version:  early.Version,
+	})
+	if header.ID != "" {
+		fmt.Fprintf(s.err, "session %s (dsh resume %[1]s)\n", shortID(header.ID))
+	}
+	var signal *tui.SignalError
+	if errors.As(err, &signal) {
+		return &exitError{code: exitSignal + int(signal.Signal)}
+	}
+	return err
+}
+
+// openNamed opens another session with the settings of now; "" is a new one.
+func (sc *screen) openNamed(id string) (*tui.Opened, error) {
+	o := sc.o
+	o.cont, o.resume = false, id
+	flags := map[string]bool{}
+	for name, given := range sc.o.flags {
+		flags[name] = given && (id == "" || name != "model")
+	}
+	flags["resume"] = id != ""
+	o.flags = flags
+	opened, _, err := sc.open(o)
+	return opened, err
+}
+
+// statusRoom is more changes of status than a screen can be behind.
+const statusRoom = 256
+
+func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
+	status := make(chan bool, statusRoom)
+	o.onStatus = func(running bool) { status <- running }
+	e, err := openEngine(sc.s, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &tui.Opened{
+		Agent:     e.agent,
+		Events:    e.log.Reader(0),
+		Status:    status,
+		Header:    e.log.Header(),
+		Cwd:       e.cwd,
+		Model:     e.model.Provider + "/" + e.model.Model,
+		Effort:    e.model.ReasoningEffort,
+		Preset:    string(e.preset),
+		Notes:     e.notes,
+		SetModel:  func(name, effort string) (string, error) { return e.setModel(sc.s, o, name, effort) },
+		SetPreset: e.setPreset,
+		Rename: func(title string) error {
+			_, err := e.log.Append(session.Draft{Data: session.Title{Title: title}})
+			return err
+		},
+		Close: e.close,
+	}, e, nil
+}
+
+// setModel changes the model from the next request on.
+func (e *engine) setModel(s streams, o engineOptions, name, effort string) (string, error) {
+	paths, err := config.Resolve(s.getenv, e.cwd)
+	if err != nil {
+		return "", err
+	}
+	o.model, o.effort = name, effort
+	o.flags = map[string]bool{"model": true, "effort": effort != ""}
+	settings, err := config.Load(paths, s.getenv, o.settings(), o.trust)
+	if err != nil {
+		return "", err
+	}
+	route, err := e.modelRoute(settings)
+	if err != nil {
+		return "", err
+	}
+	e.agent.SetRoute(route)
+	e.model = route.Config
+	return route.Config.Provider + "/" + route.Config.Model, nil
+}
+
+func (e *engine) setPreset(name string) error {
+	preset, err := policy.ParsePreset(name)
+	if err != nil {
+		return err
+	}
+	e.agent.SetPreset(preset)
+	e.preset = preset
+	return nil
+}
+
+// editor is the user's, as an argument vector; nil if none is named.
+func editor(getenv func(string) string) []string {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if words := strings.Fields(getenv(name)); len(words) > 0 {
+			return words
+		}
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+
+	"dsh/internal/sandbox"
+)
+
+// BenchmarkGigabyte takes 1 GB of output: the peak of this process's memory must not
+// depend on the size, nor the time on more than the pipe.
+func BenchmarkGigabyte(b *testing.B) {
+	for _, size := range []int64{10_000_000, 1_000_000_000} {
+		b.Run(fmt.Sprintf("%dMB", size/1_000_000), func(b *testing.B) {
+			l := &sandbox.Launcher{}
+			defer l.Close()
+			tb := New(Options{Starter: l, OutDir: b.TempDir()})
+			b.SetBytes(size)
+			before := resident(b)
+			for b.Loop() {
+				p, err := tb.Start(Command{Command: fmt.Sprintf("yes | head -c %d", size), Env: Environ(os.Environ())})
+				if err != nil {
+					b.Fatal(err)
+				}
+				r, err := p.Wait(context.Background())
+				if err != nil || r.Omitted != size-headSize-tailSize {
+					b.Fatalf("%+v, %v", r.Exit, err)
+				}
+			}
+			b.ReportMetric(before, "MB-before")
+			b.ReportMetric(resident(b), "MB-peak")
+		})
+	}
+}
+
+// resident is the peak resident memory of this process so far, in MB.
+func resident(b *testing.B) float64 {
+	b.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+	kb, err := strconv.ParseFloat(string(bytes.Fields(rest)[0]), 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return kb / 1000
+}

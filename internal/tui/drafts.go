@@ -1,0 +1,104 @@
+package tui
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// restoreDraft brings back what was not sent when the session was left.
+func (m *model) restoreDraft() {
+	m.composer.Reset()
+	m.draft = nil
+	if m.o.Drafts == "" {
+		return
+	}
+	m.draft = NewDraftFile(filepath.Join(m.o.Drafts, m.open.Header.ID+".json"))
+	draft, err := m.draft.Load()
+	switch {
+	case err != nil:
+		m.open.Notes = append(m.open.Notes, err.Error())
+	case len(draft.Parts) > 0:
+		m.composer.SetDraft(draft)
+		m.hint, m.hintTill = "draft restored", time.Now().Add(3*time.Second)
+	}
+}
+
+// saveDraft writes the draft when it changed, at most once a second.
+func (m *model) saveDraft(now time.Time) {
+	if m.draft == nil {
+		return
+	}
+	again, err := m.draft.Tick(m.composer, now)
+	m.unsaved = !again.IsZero()
+	if err != nil {
+		m.hint, m.hintTill = "the draft could not be saved: "+err.Error(), now.Add(3*time.Second)
+	}
+}
+
+// flushDraft writes it now: the session is left, or the text was sent.
+func (m *model) flushDraft() {
+	if m.draft == nil {
+		return
+	}
+	if err := m.draft.Flush(m.composer, time.Now()); err != nil {
+		m.say(m.th.bad("✗ ") + "the draft could not be saved: " + err.Error())
+	}
+}
+
+// clearDraft empties the composer after its text was sent.
+func (m *model) clearDraft() {
+	m.composer.Reset()
+	m.popup.Close()
+	m.flushDraft()
+}
+
+// dropDraft clears what was not sent; the history keeps it.
+func (m *model) dropDraft() {
+	m.remember(m.composer.Text())
+	m.clearDraft()
+}
+
+// remember puts a text into the history, before anything can fail with it.
+func (m *model) remember(text string) {
+	if strings.TrimSpace(text) == "" || m.o.History == "" {
+		return
+	}
+	if err := m.history.Add(text, m.composer.Literal(), time.Now()); err != nil {
+		m.hint, m.hintTill = "the history could not be written: "+err.Error(), time.Now().Add(3*time.Second)
+	}
+}
+
+// scratchFile holds a text while an editor works on it.
+func scratchFile(text string) (string, error) {
+	f, err := os.CreateTemp("", "dsh-*.md")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return f.Name(), err
+}
+
+// edited takes over what the editor saved. A failed editor changes nothing.
+func (m *model) edited(msg editedMsg) {
+	defer os.Remove(msg.file)
+	if msg.err != nil {
+		m.say(m.th.bad("✗ ") + "the editor failed, nothing was changed: " + msg.err.Error())
+		return
+	}
+	if msg.to == nil {
+		return
+	}
+	text, err := os.ReadFile(msg.file)
+	if err != nil {
+		m.say(m.th.bad("✗ ") + "the edited text could not be read: " + err.Error())
+		return
+	}
+	if len(strings.TrimSpace(string(text))) > 0 {
+		msg.to(string(text))
+	}
+}

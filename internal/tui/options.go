@@ -1,0 +1,83 @@
+package tui
+
+import (
+	"context"
+
+	"dsh/internal/llm"
+	"dsh/internal/session"
+	"dsh/internal/tui/term"
+)
+
+// Agent is all that the screen asks of the loop, in session's words. Every method
+// returns once what it did is in the log.
+type Agent interface {
+	Followup(text string) (session.QueueItem, error)
+	Steer(text string) (session.QueueItem, error)
+	Interrupt() error
+	Hold(ids ...string) error
+	Release(ids ...string) error
+	Queue() []session.QueueItem
+	Replace(id, text string) (bool, error)
+	Remove(id string) (bool, error)
+	Move(id string, to session.Target, at int) (bool, error)
+	Waiting() []session.ApprovalRequest
+	Decide(id string, answer session.Answer) error
+	Running() bool
+}
+
+// Events is the screen's place in a log.
+type Events interface {
+	Next() []session.Event
+	Wake() <-chan struct{}
+	Close()
+}
+
+// Opened is one session on the screen. The screen closes it.
+type Opened struct {
+	Agent  Agent
+	Events Events      // from the first event
+	Status <-chan bool // running or not, in order; closed by Close
+	Header session.Header
+	Cwd    string
+	Model  string // provider/name
+	Effort string // "" the model's default
+	Preset string
+	Notes  []string // what the user should know before anything runs
+
+	SetModel  func(name, effort string) (model string, err error)
+	SetPreset func(preset string) error
+	Rename    func(title string) error
+	Close     func() error
+}
+
+// Command is a command of the screen that the wiring adds.
+type Command struct {
+	Name, Args, Help string
+	Run              func(ctx context.Context, args string) (string, error)
+}
+
+// Options is everything the screen is made of.
+type Options struct {
+	Terminal *term.Terminal
+	// Open opens a session by id, or a new one for "".
+	Open func(id string) (*Opened, error)
+	// First is what the screen begins with, Prompt its first prompt, if any.
+	First  *Opened
+	Prompt string
+
+	Sessions func() ([]session.Entry, error)
+	Models   func() []llm.ModelInfo
+	Presets  []string // in the order in which shift+tab goes round; the rest is typed
+	Commands []Command
+	// Present shows a pending call; the names of tools are behind it.
+	Present func(name, arguments string, result *session.ToolResult) session.Display
+	// Files answers an @ mention, quickly, from what it knows so far.
+	Files func(query string, n int) []string
+	// Editor is the argument vector of the user's editor; empty: none.
+	Editor []string
+
+	History string // file of the prompt history; "" for none
+	Drafts  string // directory of unsent drafts; "" for none
+	Version string
+	Banner  bool
+}

@@ -1,0 +1,183 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"dsh/internal/llm"
+	"dsh/internal/session"
+)
+
+// phase is what a running turn is doing, in the word that the running line shows.
+type phase string
+
+const (
+	phaseWaiting   phase = "Waiting"
+	phaseThinking  phase = "Thinking"
+	phaseAnswering phase = "Answering"
+	phaseWorking   phase = "Working"
+	phaseRetrying  phase = "Retrying"
+	phaseStopping  phase = "Stopping"
+)
+
+// stallAfter is how long a provider may be silent before the running line says so.
+const stallAfter = 30 * time.Second
+
+// progress folds what the running line and the status line show.
+type progress struct {
+	model   string
+	preset  string
+	window  int
+	context int // tokens of the last request and its answer
+	started time.Time
+	heard   time.Time // of the last chunk or request
+	phase   phase
+	tokens  int       // streamed in this turn, estimated until usage says better
+	until   time.Time // of a retry's wait
+	title   string
+}
+
+func (p *progress) apply(ev *session.Event) {
+	at := time.UnixMilli(ev.Time)
+	switch data := ev.Data.(type) {
+	case session.TurnStart:
+		p.started, p.heard, p.phase, p.tokens = at, at, phaseWaiting, 0
+	case session.RequestSent:
+		p.phase, p.heard = phaseWaiting, at
+	case session.RequestHeader:
+		p.model = data.Header.Config.Model
+	case session.RequestContext:
+		p.window = 0
+		if data.ContextWindow != nil {
+			p.window = *data.ContextWindow
+		}
+	case session.AssistantChunk:
+		p.heard = at
+		p.chunk(&data.Chunk)
+	case session.AssistantMessage:
+		if u := data.Usage; u != nil {
+			p.context = u.InputTokens + u.OutputTokens + value(u.CacheReadTokens) + value(u.CacheWriteTokens)
+		}
+	case session.ToolCall:
+		p.phase = phaseWorking
+	case session.Retry:
+		p.phase, p.until = phaseRetrying, at.Add(time.Duration(data.DelayMs)*time.Millisecond)
+	case session.RetryStarted:
+		p.phase, p.heard = phaseWaiting, at
+	case session.PolicyPreset:
+		p.preset = data.Preset
+	case session.Title:
+		p.title = data.Title
+	}
+}
+
+// bytesPerToken estimates tokens of streamed text until the provider's count comes.
+const bytesPerToken = 4
+
+func (p *progress) chunk(c *llm.Chunk) {
+	switch c.Type {
+	case llm.ReasoningDelta:
+		p.phase = phaseThinking
+	case llm.TextDelta:
+		p.phase = phaseAnswering
+	}
+	p.tokens += (len(c.Text) + len(c.ArgumentsDelta) + bytesPerToken - 1) / bytesPerToken
+}
+
+// running is the line of a running turn, without its spinner.
+func (p *progress) running(now time.Time, interruptKey string) string {
+	text := string(p.phase)
+	switch {
+	case p.phase == phaseRetrying:
+		text += " in " + clock(max(0, p.until.Sub(now)+time.Second-1))
+	case p.phase == phaseWaiting && p.model != "":
+		text += " for " + p.model
+	}
+	text += " " + clock(now.Sub(p.started))
+	if silent := now.Sub(p.heard); silent >= stallAfter && (p.phase == phaseWaiting || p.phase == phaseThinking || p.phase == phaseAnswering) {
+		text += " · no data for " + clock(silent)
+	}
+	if p.tokens > 0 {
+		text += " · " + amount(p.tokens) + " tok"
+	}
+	if p.phase == phaseStopping {
+		return text
+	}
+	return text + " · " + interruptKey + " interrupt"
+}
+
+// share is the used part of the context, in percent; ok is false when the window or
+// the use is unknown.
+func (p *progress) share() (percent int, ok bool) {
+	if p.window == 0 || p.context == 0 {
+		return 0, false
+	}
+	return p.context * 100 / p.window, true
+}
+
+// status is the status line's segments, the most important first.
+func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, width int) []string {
+	preset := p.preset
+	if preset == "" {
+		preset = o.Preset
+	}
+	if preset == "full" {
+		preset = "FULL"
+	}
+	segments := []string{preset}
+	if asking {
+		segments = append(segments, "paused, waiting for you")
+	}
+	if percent, ok := p.share(); ok {
+		segments = append(segments, fmt.Sprintf("ctx %d%% of %s", percent, amount(p.window)))
+	}
+	held, queued := 0, 0
+	for _, it := range queue {
+		if it.Held {
+			held++
+		} else if it.Source.Kind == llm.FromUser {
+			queued++
+		}
+	}
+	if queued > 0 {
+		segments = append(segments, fmt.Sprintf("%d queued", queued))
+	}
+	if held > 0 {
+		segments = append(segments, fmt.Sprintf("%d held", held))
+	}
+	if width >= 60 {
+		model := o.Model
+		if _, name, ok := strings.Cut(model, "/"); ok {
+			model = name
+		}
+		segments = append(segments, strings.TrimSpace(model+" "+o.Effort))
+	}
+	return segments
+}
+
+func value(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// clock is a duration as m:ss.
+func clock(d time.Duration) string {
+	s := int(d / time.Second)
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+// amount is a number in at most four characters: 812, 1.9k, 64k, 1M.
+func amount(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return strings.Replace(fmt.Sprintf("%.1fM", float64(n)/1e6), ".0M", "M", 1)
+	case n >= 10_000:
+		return fmt.Sprintf("%dk", n/1000)
+	case n >= 1000:
+		return strings.Replace(fmt.Sprintf("%.1fk", float64(n)/1e3), ".0k", "k", 1)
+	}
+	return fmt.Sprint(n)
+}
