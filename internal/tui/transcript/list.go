@@ -141,7 +141,7 @@ func (l *List) Find(item, row int, back bool, has func(item int) bool, match fun
 		step = -1
 	}
 	for i := item; i >= 0 && i < l.count(); i += step {
-		if !has(i) {
+		if has != nil && !has(i) {
 			continue
 		}
 		rows := l.rows(i, l.width)

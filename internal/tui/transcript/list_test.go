@@ -207,7 +207,6 @@ func TestListFind(t *testing.T) {
 	is := func(want ...string) func(string) bool {
 		return func(row string) bool { asked++; return slices.Contains(want, row) }
 	}
-	any := func(int) bool { return true }
 	for _, c := range []struct {
 		item, row int
 		back      bool
@@ -217,7 +216,7 @@ func TestListFind(t *testing.T) {
 		{0, -1, false, is("0.0", "2.1"), "0 0 true"}, {0, 0, false, is("0.0", "2.1"), "2 1 true"}, {2, 1, false, is("0.0", "2.1"), "0 0 false"},
 		{4, 2, true, is("4.2", "2.1"), "2 1 true"}, {2, 1, true, is("0.2", "2.1"), "0 2 true"}, {0, 0, true, is("0.0"), "0 0 false"}, {9, 0, false, is("0.0"), "0 0 false"},
 	} {
-		item, row, ok := l.Find(c.item, c.row, c.back, any, c.match)
+		item, row, ok := l.Find(c.item, c.row, c.back, nil, c.match)
 		if got := fmt.Sprint(item, row, ok); got != c.want {
 			t.Errorf("from %d.%d: %s, want %s", c.item, c.row, got, c.want)
 		}

@@ -304,3 +304,20 @@ func FuzzTCARD03Rows(f *testing.F) {
 		}
 	})
 }
+
+func TestE11WhoIsAskedSeesTheWholeCommand(t *testing.T) {
+	t.Parallel()
+	command := "ls " + strings.Repeat("very/long/path ", 9) + "\u2063; \x1b[8mrm -rf ~\x1b[0m\rls\nsecond line"
+	r := NewRenderer(func(string, string, *session.ToolResult) session.Display {
+		return session.Display{Kind: session.ShowCommand, Verb: "Bash", Target: command}
+	})
+	for _, width := range []int{12, 40, 80, 400} {
+		rows := r.Rows(&Block{Kind: Call, State: Asked}, Options{Width: width, Expanded: true})
+		checkRows(t, rows, width)
+		squeeze := func(s string) string { return strings.NewReplacer(" ", "", "\n", "").Replace(s) }
+		want := squeeze(termtext.Line("ls "+strings.Repeat("very/long/path ", 9)+"\u2063; \x1b[8mrm -rf ~\x1b[0m\rls") + "second line")
+		if got := squeeze(plain(rows[1:])); got != want {
+			t.Errorf("at %d columns the body is %q, want %q", width, got, want)
+		}
+	}
+}

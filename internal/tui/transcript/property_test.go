@@ -273,3 +273,33 @@ func TestPrunedResultStaysOnScreen(t *testing.T) {
 		t.Errorf("a pruned result is\n%s", plain(got))
 	}
 }
+
+// TestBrokenLogsMakeATranscript: events lost, doubled and out of order make some
+// picture, and what has settled stays.
+func TestBrokenLogsMakeATranscript(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		events := randomLog(r)
+		for range 1 + r.IntN(len(events)) {
+			i, j := r.IntN(len(events)), r.IntN(len(events))
+			events[i], events[j] = events[j], events[i]
+		}
+		events = events[r.IntN(len(events)):]
+		for i := range events {
+			events[i].Seq = i
+		}
+		p := &Projection{}
+		var printed []Block
+		for i := range events {
+			p.Apply(events[i])
+			for k := range printed {
+				if k >= p.Settled() || !reflect.DeepEqual(p.Blocks()[k], printed[k]) {
+					t.Fatalf("seed %d, %s: block %d had settled as %+v", seed, events[i].Type, k, printed[k])
+				}
+			}
+			printed = append(printed, p.Blocks()[len(printed):p.Settled()]...)
+		}
+		checkRows(t, picture(p, Options{Expanded: true}), 80)
+	}
+}
