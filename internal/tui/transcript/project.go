@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"slices"
+
 	"dsh/internal/session"
 )
 
@@ -30,6 +32,9 @@ type Projection struct {
 
 // Apply takes events of the log in order. An event costs the same whatever came before.
 func (p *Projection) Apply(events ...session.Event) {
+	if n := len(events) / eventsPerBlock; n > lookBack {
+		p.blocks = slices.Grow(p.blocks, n)
+	}
 	for i := range events {
 		p.apply(&events[i])
 	}
@@ -118,6 +123,9 @@ func (p *Projection) push(b Block) int {
 	p.rev++
 	return len(p.blocks) - 1
 }
+
+// eventsPerBlock is about what a log has that is read again: room is made at once.
+const eventsPerBlock = 3
 
 // lookBack bounds the search for the block that is seen before another one.
 const lookBack = 16
