@@ -11,7 +11,7 @@ type rule struct {
 	kind    ruleKind
 	prefix  string // of a whole path, before the first special character
 	pattern string // what follows it
-	negated bool // what it matches is not ignored
+	negated bool   // what it matches is not ignored
 	dirOnly bool
 	whole   bool // matches the path from the file's directory on, else the name
 }
