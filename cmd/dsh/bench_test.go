@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,13 +108,4 @@ func (b *bench) logPath() string {
 	}
 	b.t.Fatal("sessions show names no log")
 	return ""
-}
-
-// many is n lines made by format with the number of each.
-func many(n int, format string) string {
-	var sb strings.Builder
-	for i := range n {
-		fmt.Fprintf(&sb, format+"\n", i+1)
-	}
-	return sb.String()
 }

@@ -72,8 +72,7 @@ func TestTL23MetaStandsInTheEvent(t *testing.T) {
 func TestTL24ResultsCiteTheirCall(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		s := newStage()
-		var f *fixture
-		f = newFixture(t, []play{calls("safe", "safe", "nosuch", "safe")}, with(s.safe()),
+		f := newFixture(t, []play{calls("safe", "safe", "nosuch", "safe")}, with(s.safe()),
 			hooked(around{before: func(_ context.Context, c Call) (string, error) {
 				if c.ID == "c2" {
 					return "no", nil

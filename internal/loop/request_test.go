@@ -277,8 +277,7 @@ func TestIV06RequestThatIsNotTheLogs(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				var f *fixture
-				f = newFixture(t, nil)
+				f := newFixture(t, nil)
 				f.prompt("one")
 				sent := false
 				f.SetRoute(Route{Model: prepared(func(r *llm.Request) { c.do(f, r) }, &sent),

@@ -45,7 +45,7 @@ func TestPS03AnOpenTurnIsClosedOnce(t *testing.T) {
 	}
 	mustClose(t, again)
 	size := fileSize(t, l.path)
-	again, opened = mustOpen(t, l)
+	_, opened = mustOpen(t, l)
 	if len(opened.Closed) != 0 || fileSize(t, l.path) != size {
 		t.Errorf("a second open added %v", types(opened.Closed))
 	}

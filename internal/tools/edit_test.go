@@ -234,7 +234,7 @@ func TestED16ConcurrentEditsBothEndUpInTheFile(t *testing.T) {
 			}
 		}()
 	}
-	if !<-done || !<-done {
+	if first, second := <-done, <-done; !first || !second {
 		t.Error("an edit failed")
 	}
 	a.holds("f", "ONE TWO\n")
@@ -280,7 +280,7 @@ func TestED18ResultCards(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	// Two places far apart are two hunks, with the lines of the file.
-	r = b.must("edit", "file_path", "f", "old_string", "line 1\n", "new_string", "line one\nand more\n")
+	b.must("edit", "file_path", "f", "old_string", "line 1\n", "new_string", "line one\nand more\n")
 	r = b.must("edit", "file_path", "f", "old_string", "5\n", "new_string", "five\n", "replace_all", true)
 	hunks := r.Meta.Display.Diffs[0].Hunks
 	if len(hunks) != 3 || hunks[0].OldStart != 3 || hunks[1].OldStart != 13 || hunks[2].OldStart != 23 || len(hunks[1].Lines) != 8 {

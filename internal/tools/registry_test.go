@@ -367,8 +367,8 @@ func TestPIP06TP38FailuresBecomeErrorResults(t *testing.T) {
 		}, "Error: while: why", "MINE"},
 		"panic": {func(context.Context, Env, json.RawMessage) (Result, error) { panic("at the disco") }, "Error: f broke while it ran", Internal},
 		"nil map write": {func(context.Context, Env, json.RawMessage) (Result, error) {
-			var m map[string]int
-			m["x"] = 1
+			none := func() map[string]int { return nil }
+			none()["x"] = 1
 			return Result{}, nil
 		}, "Error: f broke", Internal},
 	} {

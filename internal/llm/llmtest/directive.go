@@ -2,7 +2,6 @@ package llmtest
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,7 +133,7 @@ func (p *parser) setHeader(arg string) error {
 	if !ok || strings.TrimSpace(key) == "" {
 		return fmt.Errorf("want Name: value, not %q", arg)
 	}
-	p.reply.header.Add(http.CanonicalHeaderKey(strings.TrimSpace(key)), strings.TrimSpace(value))
+	p.reply.header.Add(strings.TrimSpace(key), strings.TrimSpace(value))
 	return nil
 }
 

@@ -16,7 +16,6 @@ type decoder struct {
 	header llm.Header
 	yield  func(llm.Chunk)
 
-	next   int                // index of the next block
 	open   llm.BlockType      // text or reasoning that is being streamed, or ""
 	index  int                // its index
 	blocks []*strings.Builder // texts by index, nil for calls

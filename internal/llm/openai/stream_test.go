@@ -318,14 +318,14 @@ func TestHeadersOfARequest(t *testing.T) {
 // Not parallel: it measures the allocations of the whole process.
 func TestA28MemoryStaysFlatOverKeepAlives(t *testing.T) {
 	before := allocated()
-	o := run(t, newClient(t, "deepseek", serving(": keep-alive\n\n"+plain)), ask("hi"))
+	run(t, newClient(t, "deepseek", serving(": keep-alive\n\n"+plain)), ask("hi"))
 	few := allocated() - before
 	before = allocated()
 	c := newClient(t, "deepseek", func(r *http.Request) (*http.Response, error) {
 		drain(r)
 		return stream(io.MultiReader(&repeated{": keep-alive\n\n", 200_000}, strings.NewReader(plain)))(), nil
 	})
-	o = run(t, c, ask("hi"))
+	o := run(t, c, ask("hi"))
 	if many := allocated() - before; o.text() != "a" || many > few+1<<20 {
 		t.Errorf("200000 keep-alives allocate %d bytes, one %d; text %q", many, few, o.text())
 	}
