@@ -126,7 +126,7 @@ func silent(b *Block, state State) bool {
 	case Refused, NotRun, Unknown:
 		return true
 	}
-	return b.State == Failed && strings.Count(strings.TrimSpace(resultText(b.Result())), "\n") == 0
+	return (b.State == Failed || b.State == Stopped) && strings.Count(strings.TrimSpace(resultText(b.Result())), "\n") == 0
 }
 
 // endedBadly: a command that exits with a code is no error to the model, but it is one
@@ -153,7 +153,9 @@ func (w *writer) facts(b *Block, d *session.Display, state State) []string {
 	case NotRun:
 		facts = []string{"not run"}
 	case Stopped:
-		facts = appendNew(facts, "stopped")
+		if !slices.Contains(facts, "stopped") && !slices.Contains(facts, "cancelled") {
+			facts = append(facts, "stopped")
+		}
 	case Unknown:
 		facts = []string{"dsh ended while it ran, result unknown"}
 	case Failed:
@@ -162,15 +164,6 @@ func (w *writer) facts(b *Block, d *session.Display, state State) []string {
 		}
 	}
 	return facts
-}
-
-func appendNew(facts []string, fact string) []string {
-	for _, f := range facts {
-		if f == fact {
-			return facts
-		}
-	}
-	return append(facts, fact)
 }
 
 // refusal says who did not let a call run, and why.

@@ -188,13 +188,13 @@ func ending(r *session.EndReason, took int64) (State, string) {
 	case session.Aborted:
 		switch {
 		case r.Cause == nil || r.Cause.Kind == session.ByUser:
-			return Stopped, "Interrupted after " + clock(took) + "."
+			return Stopped, "Interrupted after " + minutes(took) + "."
 		case r.Cause.Kind == session.Disposed:
-			return Stopped, "dsh was closed after " + clock(took) + "."
+			return Stopped, "dsh was closed after " + minutes(took) + "."
 		case r.Cause.Kind == session.ByHook:
-			return Warning, "Stopped after " + clock(took) + ": " + reason + "."
+			return Warning, "Stopped after " + minutes(took) + ": " + reason + "."
 		}
-		return Stopped, "Cancelled after " + clock(took) + "."
+		return Stopped, "Cancelled after " + minutes(took) + "."
 	case session.Blocked:
 		if reason == "" {
 			reason = "an extension rejected the prompt"
