@@ -76,7 +76,7 @@ func widest(row string) int { return max(ansi.StringWidth(row), ansi.StringWidth
 
 func TestTWIDTHRowsFit(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(60) {
+	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		c := NewComposer(nil)
 		for range 60 {
@@ -127,7 +127,7 @@ func everyPlace(c *Composer) []place {
 
 func TestWrapLosesNothing(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(60) {
+	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
 		var b strings.Builder
 		for range rnd.IntN(120) {
@@ -186,7 +186,7 @@ func TestCaretMapsBothWays(t *testing.T) {
 
 func TestUnitsAreTheSameFromBothEnds(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(60) {
+	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 6))
 		var b strings.Builder
 		pieces := append(slices.Clone(clusters), "\u0301", "\u200d", "👩", "🇩", "🇪", "\ufe0f", "ᄀ", "ᅡ", "क", "्", "ष", chipMark(1), chipMark(22))
@@ -238,6 +238,9 @@ func TestRelayoutOfLongLines(t *testing.T) {
 				c.KillWord()
 			default:
 				c.Type(clusters[rnd.IntN(len(clusters))])
+			}
+			if n%3 == 0 {
+				continue // several changes between two views
 			}
 			got := slices.Clone(c.starts(0))
 			c.rows.lines[0] = lineRows{}
