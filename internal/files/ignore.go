@@ -71,7 +71,7 @@ func outer(root string) *level {
 		parts = strings.Split(filepath.ToSlash(rel), "/")
 	}
 	var l *level
-	for _, file := range []string{userExcludes(), filepath.Join(top, ".git", "info", "exclude")} {
+	for _, file := range []string{userExcludes(), filepath.Join(gitDir(top), "info", "exclude")} {
 		if rs := readRules(file); rs != nil {
 			l = &level{above: l, files: []rules{rs}}
 		}
@@ -110,6 +110,25 @@ func repoTop(dir string) string {
 	}
 }
 
+// gitDir is where a repository keeps what its worktrees share.
+func gitDir(top string) string {
+	dir := filepath.Join(top, ".git")
+	if at, ok := strings.CutPrefix(readSmall(dir), "gitdir: "); ok {
+		dir = within(top, at)
+		if common := readSmall(filepath.Join(dir, "commondir")); common != "" {
+			dir = within(dir, common)
+		}
+	}
+	return dir
+}
+
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
 // userExcludes is where git looks for a user's ignore file unless it is told otherwise.
 func userExcludes() string {
 	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
@@ -123,19 +142,25 @@ func userExcludes() string {
 }
 
 // readRules reads an ignore file. One that cannot be read has no rules, as for git.
-func readRules(path string) rules {
+func readRules(path string) rules { return parseRules(readText(path)) }
+
+// readSmall is the text of a file of one line, "" if it cannot be read.
+func readSmall(path string) string { return strings.TrimSpace(readText(path)) }
+
+// readText is the start of a regular file, "" if it cannot be read.
+func readText(path string) string {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil // also a pipe, which would never end
+		return "" // also a pipe, which would never end
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil
+		return ""
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile))
 	if err != nil {
-		return nil
+		return ""
 	}
-	return parseRules(string(text))
+	return string(text)
 }

@@ -127,6 +127,19 @@ func TestIgnoreFilesNest(t *testing.T) {
 	compareWithGit(t, root, "whole")
 	compareWithGit(t, filepath.Join(root, "in"), "from a directory below the top")
 	compareWithGit(t, filepath.Join(root, "in/deep"), "from two below")
+	runGit(t, root, "", "add", "in/.gitignore")
+	runGit(t, root, "", "commit", "-qm", "x")
+	other := filepath.Join(t.TempDir(), "other")
+	runGit(t, root, "", "worktree", "add", "-q", other)
+	if err := os.Remove(filepath.Join(other, "in/.gitignore")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"private", "seen"} {
+		if err := os.WriteFile(filepath.Join(other, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compareWithGit(t, other, "a worktree")
 }
 
 func TestIgnoreRulesAreThoseOfGitAtRandom(t *testing.T) {

@@ -39,6 +39,7 @@ func TestTPASTEShortOneIsText(t *testing.T) {
 	t.Parallel()
 	for text, chips := range map[string]int{
 		strings.Repeat("l\n", chipLines-2) + "l": 0, strings.Repeat("l\n", chipLines-1) + "l": 1,
+		strings.Repeat("l\n", chipLines-1): 0, strings.Repeat("l\n", chipLines): 1,
 		strings.Repeat("字", chipChars-1): 0, strings.Repeat("字", chipChars): 1,
 	} {
 		c := NewComposer(nil)
