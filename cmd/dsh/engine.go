@@ -133,12 +133,13 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 	}
 	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset
 	e.agent, err = loop.New(loop.Options{
-		Log:    e.log,
-		Route:  route,
-		Tools:  e.tools,
-		Rules:  rules,
-		Cwd:    cwd,
-		System: prompt.System(prompt.Options{}),
+		Log:      e.log,
+		Route:    route,
+		Fallback: e.fallbacks(settings),
+		Tools:    e.tools,
+		Rules:    rules,
+		Cwd:      cwd,
+		System:   prompt.System(prompt.Options{}),
 		Environment: func() llm.Message {
 			return prompt.EnvMessage(prompt.Gather(cwd, s.getenv, time.Now()))
 		},

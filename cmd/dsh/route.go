@@ -84,6 +84,22 @@ func (e *engine) modelRoute(settings *config.Loaded) (loop.Route, error) {
 	return r, nil
 }
 
+// fallbacks reaches the models that stand in for one that fails. One that cannot be
+// reached is left out, and said so: the session can do without.
+func (e *engine) fallbacks(settings *config.Loaded) (routes []loop.Route) {
+	for _, name := range settings.Fallback {
+		other := *settings
+		other.Model, other.Effort = name, ""
+		route, err := e.modelRoute(&other)
+		if err != nil {
+			e.notes = append(e.notes, fmt.Sprintf("the fallback %s is left out: %v", name, err))
+			continue
+		}
+		routes = append(routes, route)
+	}
+	return routes
+}
+
 // profileFor goes by the name where the user speaks of DeepSeek: DEEPSEEK_BASE_URL
 // points to a gateway to its models. OPENAI_BASE_URL points to anything that speaks
 // the protocol, and its host decides.

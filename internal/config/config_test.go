@@ -263,3 +263,19 @@ func TestPlainHTTPIsWarnedAbout(t *testing.T) {
 		}
 	}
 }
+
+func TestFallbackIsAListThatLaterFilesReplace(t *testing.T) {
+	t.Parallel()
+	p := files(t, "fallback = ['deepseek-pro', 'openai/gpt-5']", "fallback = ['local/qwen']")
+	if l := load(t, p, env(), nil, false); !reflect.DeepEqual(l.Fallback, []string{"deepseek-pro", "openai/gpt-5"}) || len(l.Warnings) != 1 {
+		t.Errorf("untrusted: %q, %q", l.Fallback, l.Warnings)
+	}
+	if l := load(t, p, env(), nil, true); !reflect.DeepEqual(l.Fallback, []string{"local/qwen"}) {
+		t.Errorf("trusted: %q", l.Fallback)
+	}
+	for _, bad := range []string{"fallback = 'deepseek-pro'", "fallback = ['']"} {
+		if _, err := Load(files(t, bad, ""), env(), nil, false); err == nil || !strings.Contains(err.Error(), ":1: fallback: ") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

@@ -55,8 +55,9 @@ var keys = []key{
 }
 
 const (
-	keyAllow = "permissions.allow"
-	keyDeny  = "permissions.deny"
+	keyFallback = "fallback"
+	keyAllow    = "permissions.allow"
+	keyDeny     = "permissions.deny"
 )
 
 func defaults() Settings {
@@ -81,6 +82,9 @@ func (s *Settings) set(e entry) error {
 		}
 		return keys[i].set(s, e.text)
 	}
+	if e.key == keyFallback {
+		return s.setFallback(e)
+	}
 	if e.key == keyAllow || e.key == keyDeny {
 		if e.kind != unstable.Array {
 			return fmt.Errorf(`want a list such as ["bash(go test:*)"]`)
@@ -99,6 +103,21 @@ func (s *Settings) set(e entry) error {
 		return s.setProvider(name, field, e.text)
 	}
 	return fmt.Errorf("no such setting%s", suggest(e.key))
+}
+
+// setFallback replaces the list: the models of two files do not add up.
+func (s *Settings) setFallback(e entry) error {
+	if e.kind != unstable.Array {
+		return fmt.Errorf(`want a list such as ["deepseek-pro", "openai/NAME"]`)
+	}
+	s.Fallback = nil
+	for _, item := range e.list {
+		if err := printable(item.Text); err != nil {
+			return err
+		}
+		s.Fallback = append(s.Fallback, item.Text)
+	}
+	return nil
 }
 
 func (s *Settings) setProvider(name, field, v string) error {

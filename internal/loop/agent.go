@@ -33,7 +33,8 @@ type Agent struct {
 	act      *activity  // nil: idle
 	latch    bool       // somebody wants a turn after the activity that is ending
 	closed   bool
-	route    Route
+	route    Route // the chosen one
+	fallen   int   // which of the fallbacks the turn is with, from 1; 0 is none
 	preset   policy.Preset
 	err      error // the last failure that the log could not hold
 	waiting  []*question
@@ -64,7 +65,7 @@ func New(o Options) (*Agent, error) {
 	}
 	o.fill()
 	a := &Agent{o: o, log: o.Log, route: o.Route, preset: o.Rules.Preset, redacted: map[string]bool{}}
-	a.recoveries = append(slices.Clone(o.Extensions.RequestError), &backoff{a})
+	a.recoveries = append(slices.Clone(o.Extensions.RequestError), &backoff{a}, &fallback{a})
 	a.d.init(a)
 	return a, nil
 }
@@ -229,7 +230,7 @@ func (a *Agent) currentPreset() policy.Preset {
 func (a *Agent) SetRoute(r Route) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.route = r
+	a.route, a.fallen = r, 0
 }
 
 // Maintenance runs job while no turn may start: prompts that arrive are queued and

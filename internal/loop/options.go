@@ -43,11 +43,12 @@ const DefaultParallel = 10
 // Options is everything an Agent is made of. Log, Tools and Route are required; a
 // Route without a Model makes turns fail with a message that says so.
 type Options struct {
-	Log   *session.Log
-	Route Route
-	Tools *tools.Registry
-	Rules policy.Rules
-	Cwd   string // absolute; where relative paths of calls start
+	Log      *session.Log
+	Route    Route
+	Fallback []Route // tried in turn when the retries of a request are spent
+	Tools    *tools.Registry
+	Rules    policy.Rules
+	Cwd      string // absolute; where relative paths of calls start
 
 	System      string             // the system prompt of a session that has none yet
 	Environment func() llm.Message // the environment block, sent once in each process; nil: none

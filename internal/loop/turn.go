@@ -42,6 +42,7 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 		a.fail(err)
 		return false
 	}
+	a.returnToChosen()
 	t := &turn{a: a, act: act, ctx: act.ctx, end: act.cancel, n: n}
 	if err := a.logPreset(); err != nil {
 		a.fail(err)

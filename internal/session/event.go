@@ -208,7 +208,7 @@ type Retry struct {
 	Turn       int         `json:"turn"`
 	Step       int         `json:"step"`
 	Provider   string      `json:"provider"`
-	Mode       string      `json:"mode"`      // normal
+	Mode       string      `json:"mode"`      // normal, fallback
 	PolicyKey  string      `json:"policyKey"` // the limits that were in force
 	Retry      int         `json:"retry"`     // from 1
 	MaxRetries *int        `json:"maxRetries,omitempty"`
