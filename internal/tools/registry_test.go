@@ -547,3 +547,17 @@ func TestPresentUnknownTool(t *testing.T) {
 		t.Errorf("got %+v", d)
 	}
 }
+
+// A rule that names a tool of ours must be taken.
+func TestRulesCanNameEveryTool(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []Tool{Bash(BashOptions{}), Read(), Write(), Edit()} {
+		rule, err := policy.ParseRule(tool.Name(), session.Deny, "")
+		if err == nil {
+			err = rule.CheckTool()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
