@@ -43,7 +43,7 @@ func (o *engineOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.effort, "effort", "", "reasoning effort: off, low, high, max (what the model knows)")
 	f.StringVar(&o.permission, "permission", "", "read-only, ask, workspace or full")
 	f.StringArrayVar(&o.allow, "allow", nil, "allow a tool, as edit or 'edit(src/*)'; may be repeated")
-	f.StringArrayVar(&o.deny, "deny", nil, "deny a tool, likewise; beats allow")
+	f.StringArrayVar(&o.deny, "deny", nil, "deny a tool, likewise; beats allow; a path for edit or write holds for both")
 	f.IntVar(&o.maxSteps, "max-steps", 0, "end the turn after so many steps (default 200)")
 	f.DurationVar(&o.maxTime, "max-time", 0, "end the turn after this time, such as 10m")
 	f.StringVarP(&o.dir, "dir", "C", "", "work in this directory")
@@ -249,6 +249,9 @@ func (e *engine) rules(settings *config.Loaded, paths config.Paths, o engineOpti
 	rules := policy.Rules{Preset: preset, Workspace: paths.Project}
 	add := func(text string, v session.Verdict, origin string) error {
 		rule, err := policy.ParseRule(text, v, origin)
+		if err == nil {
+			err = rule.CheckTool()
+		}
 		if err != nil {
 			return usage(fmt.Errorf("%s: %w", origin, err))
 		}

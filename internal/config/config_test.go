@@ -123,11 +123,12 @@ base_url = "https://evil.example"
 	p := files(t, "", project)
 	l := load(t, p, env(), nil, false)
 	want := defaults()
+	want.MaxSteps = 9
 	want.Deny = []RuleText{{Text: "bash(rm:*)", Origin: Origin{Layer: Project, File: p.ProjectConfig, Line: 7}}}
 	if !reflect.DeepEqual(l.Settings, want) {
 		t.Errorf("%+v", l.Settings)
 	}
-	if len(l.Warnings) != 7 || !strings.HasPrefix(l.Warnings[0], p.ProjectConfig+":2: model is ignored") {
+	if len(l.Warnings) != 6 || !strings.HasPrefix(l.Warnings[0], p.ProjectConfig+":2: model is ignored") {
 		t.Errorf("warnings:\n%s", strings.Join(l.Warnings, "\n"))
 	}
 
@@ -145,6 +146,28 @@ base_url = "https://evil.example"
 		l := load(t, files(t, "permission = '"+c.user+"'", "permission = '"+c.project+"'"), env(), nil, false)
 		if l.Permission != c.want || (len(l.Warnings) == 0) != (c.project == c.want) {
 			t.Errorf("user %s, project %s: %s, %v", c.user, c.project, l.Permission, l.Warnings)
+		}
+	}
+	for _, c := range []struct {
+		user, project string
+		steps         int
+		time          time.Duration
+	}{
+		{"max_steps = 100\nmax_time = '5m'", "max_steps = 50\nmax_time = '1m'", 50, time.Minute},
+		{"max_steps = 50\nmax_time = '1m'", "max_steps = 100\nmax_time = '5m'", 50, time.Minute},
+		{"max_time = '1m'", "max_time = '0s'", 200, time.Minute}, // 0 is no limit
+		{"", "max_steps = 200\nmax_time = '1h'", 200, time.Hour},
+		{"", "max_steps = 0x20", 32, 0},
+	} {
+		l := load(t, files(t, c.user, c.project), env(), nil, false)
+		wider := strings.Count(c.project, "=")
+		for _, name := range []string{"max_steps", "max_time"} {
+			if l.Origin(name).Layer == Project {
+				wider--
+			}
+		}
+		if l.MaxSteps != c.steps || l.MaxTime != c.time || len(l.Warnings) != wider {
+			t.Errorf("user %q, project %q: %d, %s, %v", c.user, c.project, l.MaxSteps, l.MaxTime, l.Warnings)
 		}
 	}
 	l = load(t, files(t, "", "permission = 'read-only'"), env(), map[string]string{"permission": "full"}, false)

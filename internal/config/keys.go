@@ -28,30 +28,38 @@ type key struct {
 	kind unstable.Kind
 	set  func(*Settings, string) error
 	get  func(*Settings) string
+
+	// stricter reports whether a is stricter than b; nil where neither can be.
+	stricter func(a, b *Settings) bool
 }
 
 var keys = []key{
 	{"model", "DSH_MODEL", unstable.String,
 		func(s *Settings, v string) error { s.Model = v; return printable(v) },
-		func(s *Settings) string { return s.Model }},
+		func(s *Settings) string { return s.Model }, nil},
 	{"effort", "DSH_EFFORT", unstable.String,
 		func(s *Settings, v string) error { s.Effort = v; return effort(v) },
-		func(s *Settings) string { return s.Effort }},
+		func(s *Settings) string { return s.Effort }, nil},
 	{"permission", "DSH_PERMISSION", unstable.String,
 		func(s *Settings, v string) error { s.Permission = v; return permission(v) },
-		func(s *Settings) string { return s.Permission }},
+		func(s *Settings) string { return s.Permission },
+		func(a, b *Settings) bool {
+			return slices.Index(permissions, a.Permission) < slices.Index(permissions, b.Permission)
+		}},
 	{"max_steps", "DSH_MAX_STEPS", unstable.Integer,
 		func(s *Settings, v string) error { return number(&s.MaxSteps, v, maxSteps) },
-		func(s *Settings) string { return strconv.Itoa(s.MaxSteps) }},
+		func(s *Settings) string { return strconv.Itoa(s.MaxSteps) },
+		func(a, b *Settings) bool { return a.MaxSteps < b.MaxSteps }},
 	{"max_time", "DSH_MAX_TIME", unstable.String,
 		func(s *Settings, v string) error { return duration(&s.MaxTime, v) },
-		func(s *Settings) string { return s.MaxTime.String() }},
+		func(s *Settings) string { return s.MaxTime.String() },
+		func(a, b *Settings) bool { return a.MaxTime > 0 && (b.MaxTime == 0 || a.MaxTime < b.MaxTime) }},
 	{"retry.max_attempts", "", unstable.Integer,
 		func(s *Settings, v string) error { return number(&s.RetryMaxAttempts, v, maxAttempts) },
-		func(s *Settings) string { return strconv.Itoa(s.RetryMaxAttempts) }},
+		func(s *Settings) string { return strconv.Itoa(s.RetryMaxAttempts) }, nil},
 	{"retry.max_wait", "", unstable.String,
 		func(s *Settings, v string) error { return duration(&s.RetryMaxWait, v) },
-		func(s *Settings) string { return s.RetryMaxWait.String() }},
+		func(s *Settings) string { return s.RetryMaxWait.String() }, nil},
 }
 
 const (

@@ -26,7 +26,8 @@ type Loaded struct {
 //
 // A project's file never sets providers: whoever wrote the checkout could send the
 // user's key elsewhere. Unless trusted, it can only be stricter: a stricter
-// permission, more deny rules. The rest of it is ignored with a warning.
+// permission, more deny rules, a lower limit. The rest of it is ignored with a
+// warning.
 func Load(p Paths, env func(string) string, flags map[string]string, trusted bool) (*Loaded, error) {
 	l := &Loaded{Settings: defaults(), origins: map[string]Origin{}, env: env}
 	if p.UserConfig != "" {
@@ -89,13 +90,15 @@ func (l *Loaded) refuse(e entry, trusted bool) string {
 	if trusted || e.key == keyDeny {
 		return ""
 	}
-	if e.key == "permission" {
-		if slices.Index(permissions, e.text) <= slices.Index(permissions, l.Permission) {
-			return ""
-		}
-		return fmt.Sprintf("the project is not trusted, so it cannot widen %s to %s (--trust trusts it for one run)", l.Permission, e.text)
+	i := slices.IndexFunc(keys, func(k key) bool { return k.name == e.key && k.stricter != nil })
+	if i < 0 {
+		return "the project is not trusted (--trust trusts it for one run)"
 	}
-	return "the project is not trusted (--trust trusts it for one run)"
+	theirs := defaults()
+	if err := theirs.set(e); err == nil && !keys[i].stricter(&l.Settings, &theirs) { // it was set before: it is good
+		return ""
+	}
+	return fmt.Sprintf("the project is not trusted, so it cannot widen %s to %s (--trust trusts it for one run)", keys[i].get(&l.Settings), e.text)
 }
 
 func (l *Loaded) environment() error {

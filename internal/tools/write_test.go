@@ -519,3 +519,33 @@ func TestRealPath(t *testing.T) {
 	}
 	b.fails(FSIO, "read", "file_path", "loop")
 }
+
+// Policy tells a person where a path leads; links above the working directory are
+// not news.
+func TestE05ActionSaysWhetherLinksLeadElsewhere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("real/f", "")
+	for link, target := range map[string]string{"link": "real", "file": "real/f", "out": "/tmp", "nowhere": "real/new", "self": "."} {
+		if err := os.Symlink(target, b.path(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, linked := range map[string]bool{
+		"real/f": false, "./real/../real/f": false, "new/file": false, b.path("real/f"): false,
+		"link/f": true, "link/new": true, "file": true, "out/x": true, "nowhere": true, b.path("link/f"): true,
+	} {
+		for _, cwd := range []string{b.dir, b.path("self")} {
+			env := b.env()
+			env.Cwd = cwd
+			call, bad := b.reg.Prepare("write", args("file_path", path, "content", "x"))
+			if bad != nil {
+				t.Fatal(bad.Text)
+			}
+			a, bad := call.Action(env)
+			if bad != nil || a.Linked != linked {
+				t.Errorf("%s in %s: %+v, want linked %v", path, cwd, a, linked)
+			}
+		}
+	}
+}
