@@ -40,13 +40,31 @@ func printReport(s streams, r audit.Report, snapshot *session.Snapshot) error {
 	if r.Unknown > 0 {
 		fmt.Fprintf(s.out, "%d requests are of another encoder and cannot be derived here\n", r.Unknown)
 	}
-	if r.Structure != nil || r.Wrong != nil {
-		var wrong error
-		if r.Wrong != nil {
-			wrong = r.Wrong
-		}
-		return errors.Join(r.Structure, wrong)
+	var wrong error
+	if r.Wrong != nil {
+		wrong = r.Wrong
+	}
+	if err := errors.Join(damagedTail(snapshot), r.Structure, wrong); err != nil {
+		return err
 	}
 	fmt.Fprintf(s.out, "structure ok, %d of %d requests derived and equal\n", r.Derived, r.Requests)
 	return nil
+}
+
+// damagedTail says what resuming the session will cut off, nil if that is no more than
+// a crash explains.
+func damagedTail(snapshot *session.Snapshot) error {
+	tail := snapshot.Tail
+	if !tail.Damaged() {
+		return nil
+	}
+	return fmt.Errorf("line %d is damaged (%v), %s: resuming the session cuts that off and keeps it in a side file",
+		tail.Line, tail.Cause, follows(tail.Follow))
+}
+
+func follows(n int) string {
+	if n == 1 {
+		return "1 record follows"
+	}
+	return fmt.Sprintf("%d records follow", n)
 }

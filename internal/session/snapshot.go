@@ -24,6 +24,7 @@ type Snapshot struct {
 	err      error
 
 	Torn bool // the file ends in a half-written record, which is not part of it
+	Tail Tail // what lies behind what was read
 }
 
 // tries bounds how often Read begins again because the file changed under it.
@@ -51,14 +52,14 @@ func read(path string) (s *Snapshot, odd bool, err error) {
 	}
 	defer src.close()
 	ld, err := load(src, src.size, path)
-	if err != nil || ld.cut > 0 {
+	if err != nil || ld.tail.Bytes > 0 {
 		info, statErr := os.Stat(path)
 		odd = !packed(path) && statErr == nil && info.Size() != src.size
 	}
 	if err != nil {
 		return nil, odd, err
 	}
-	s = &Snapshot{path: path, header: ld.header, size: ld.size, Torn: ld.cut > 0 || src.short}
+	s = &Snapshot{path: path, header: ld.header, size: ld.size, Torn: ld.tail.Torn || src.short, Tail: ld.tail}
 	for i, d := range closers(ld.fold) {
 		ev := d.event(ld.next+i, ld.time)
 		if err := ld.fold.check(&ev); err != nil {
