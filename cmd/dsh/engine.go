@@ -216,6 +216,9 @@ func openedNotes(o session.Opened, id string) (notes []string) {
 	case cut.Bytes > 0:
 		notes = append(notes, fmt.Sprintf("the session's last %d bytes were torn by a crash and were cut", cut.Bytes))
 	}
+	if o.Odd != nil {
+		notes = append(notes, fmt.Sprintf("the session's log is not in order (%v) and is gone on with all the same; dsh verify %s tells more", o.Odd, shortID(id)))
+	}
 	if len(o.Closed) > 0 {
 		notes = append(notes, "the session's last turn was interrupted and was closed")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -20,12 +21,16 @@ func newLogCommand(s streams) *cobra.Command {
 		Short: "Print a session's events",
 		Args:  exactly(1, "log needs a session: its id, a unique beginning of it, or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			snapshot, err := readSession(s, args[0])
+			entry, err := namedSession(s, args[0])
 			if err != nil {
 				return err
 			}
+			snapshot, damage := session.Read(entry.Path)
+			if snapshot == nil {
+				return damage
+			}
 			next, err := printLog(s, snapshot, asJSON)
-			if err != nil || !follow {
+			if err = cmp.Or(err, damage, damagedTail(snapshot)); err != nil || !follow {
 				return err
 			}
 			return followLog(cmd.Context(), s, snapshot.Path(), next, asJSON)

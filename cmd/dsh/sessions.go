@@ -169,15 +169,6 @@ func namedSession(s streams, what string) (session.Entry, error) {
 	return findSession(paths, what)
 }
 
-// readSession reads it.
-func readSession(s streams, what string) (*session.Snapshot, error) {
-	entry, err := namedSession(s, what)
-	if err != nil {
-		return nil, err
-	}
-	return session.Read(entry.Path)
-}
-
 // exactly wants n arguments and says what they are.
 func exactly(n int, text string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -16,21 +17,31 @@ func newVerifyCommand(s streams) *cobra.Command {
 		Short: "Check a session: its structure, and every request it says was sent",
 		Args:  exactly(1, "verify needs a session: its id, a unique beginning of it, or a path"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			snapshot, err := readSession(s, args[0])
+			entry, err := namedSession(s, args[0])
 			if err != nil {
 				return err
+			}
+			snapshot, damage := session.Read(entry.Path)
+			if snapshot == nil {
+				return damage
 			}
 			report, err := audit.Verify(snapshot)
 			if err != nil {
 				return err
 			}
-			return printReport(s, report, snapshot)
+			return printReport(s, report, snapshot, cmp.Or(damage, entry.Damaged, damagedTail(snapshot)))
 		},
 	}
 }
 
-func printReport(s streams, r audit.Report, snapshot *session.Snapshot) error {
-	fmt.Fprintf(s.out, "session %s: %d events, %d requests\n", shortID(snapshot.Header().ID), r.Events, r.Requests)
+// printReport prints what was found of the readable part of a log; damage is what is
+// wrong with the rest, nil if nothing is.
+func printReport(s streams, r audit.Report, snapshot *session.Snapshot, damage error) error {
+	part := ""
+	if damage != nil {
+		part = " can be read"
+	}
+	fmt.Fprintf(s.out, "session %s: %d events, %d requests%s\n", shortID(snapshot.Header().ID), r.Events, r.Requests, part)
 	if r.Torn {
 		fmt.Fprintln(s.out, "the last record is half-written; resuming the session cuts it")
 	}
@@ -44,7 +55,7 @@ func printReport(s streams, r audit.Report, snapshot *session.Snapshot) error {
 	if r.Wrong != nil {
 		wrong = r.Wrong
 	}
-	if err := errors.Join(damagedTail(snapshot), r.Structure, wrong); err != nil {
+	if err := errors.Join(damage, r.Structure, wrong); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "structure ok, %d of %d requests derived and equal\n", r.Derived, r.Requests)

@@ -35,8 +35,11 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s is damaged in line %d (%v): nothing was changed; dsh verify %s tells more",
-		e.Path, e.Line, e.Cause, shortName(e.Path))
+	text := fmt.Sprintf("%s is damaged in line %d (%v): nothing was changed", e.Path, e.Line, e.Cause)
+	if e.Line > 1 {
+		text += fmt.Sprintf("; dsh log %s prints what stands before it", shortName(e.Path))
+	}
+	return text
 }
 
 func (e *DamagedError) Unwrap() error { return e.Cause }

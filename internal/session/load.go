@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ type loaded struct {
 	time    int64   // of the last event, or of the session's creation
 	size    int64   // of what is good
 	tail    Tail    // what lies behind it
+	odd     error   // the first thing that Check holds against it
 	unended bool    // the last good line lacks its newline
 }
 
@@ -33,7 +35,8 @@ type Tail struct {
 func (t *Tail) Damaged() bool { return t.Bytes > 0 && !t.Torn }
 
 // load reads the first size bytes of the log at path. Damage at the end, where a
-// crash can have made it, is left out; any other is a *DamagedError.
+// crash can have made it, is left out; any other is a *DamagedError, and with it
+// comes what stands before the damage.
 //
 // Chunks before the last assistant message are only counted: nobody needs them, and
 // they are most of a log. Damage inside them that leaves the count right is found by
@@ -47,6 +50,9 @@ func load(f io.ReaderAt, size int64, path string) (*loaded, error) {
 		}
 		ld := &loaded{}
 		if err := ld.scan(newLineReader(f, 0, end), path, needed); err != nil {
+			if damaged := (*DamagedError)(nil); errors.As(err, &damaged) && ld.fold != nil {
+				return ld, err
+			}
 			return nil, err
 		}
 		if ld.tail.Line > 0 {
@@ -143,14 +149,28 @@ func (ld *loaded) take(line []byte, superseded bool) error {
 		return fmt.Errorf("event %d stands where event %d belongs", evs[0].Seq, ld.next)
 	}
 	for i := range evs {
+		odd := ld.oddity(&evs[i])
 		if err := ld.fold.load(&evs[i]); err != nil {
 			return err // the first of a row, or none
 		}
+		ld.odd = cmp.Or(ld.odd, odd)
+		ld.time = evs[i].Time
 	}
 	ld.next += len(evs)
-	ld.time = evs[len(evs)-1].Time
 	if !superseded || evs[0].Type != TypeAssistantChunk {
 		ld.events = append(ld.events, evs...)
+	}
+	return nil
+}
+
+// oddity is what Check holds against an event that can be loaded.
+func (ld *loaded) oddity(ev *Event) error {
+	last := ld.time
+	if ev.Seq == 0 {
+		last = 0 // it need not be after the header
+	}
+	if err := cmp.Or(ld.fold.checkPlace(ev), checkTime(ev, last)); err != nil {
+		return eventError(ev, err)
 	}
 	return nil
 }

@@ -200,6 +200,54 @@ func TestJL07NothingIsCutThatCannotBeKept(t *testing.T) {
 	}
 }
 
+func TestOpenTellsOfALogThatDoesNotVerify(t *testing.T) {
+	t.Parallel()
+	h, lines := storedLines(t, 4)
+	n := len(lines) - 1
+	for name, c := range map[string]struct{ old, new, why string }{
+		"in order":        {"", "", ""},
+		"time backwards":  {`"time":1`, `"time":`, "before"},
+		"a turn left out": {`"turn":2`, `"turn":3`, "names step 3.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			changed := slices.Clone(lines)
+			changed[n-1] = strings.Replace(changed[n-1], c.old, c.new, 1)
+			l, opened, err := openLines(t, h, strings.Join(changed, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.why == "" {
+				if opened.Odd != nil {
+					t.Errorf("told of %v", opened.Odd)
+				}
+				return
+			}
+			events := eventsOf(t, changed)
+			want := Check(l.Header(), slices.Values(events))
+			if want == nil || opened.Odd == nil || opened.Odd.Error() != want.Error() || !strings.Contains(want.Error(), c.why) {
+				t.Errorf("told of %v, Check says %v", opened.Odd, want)
+			}
+		})
+	}
+}
+
+func TestF02WhatStandsBeforeDamageIsRead(t *testing.T) {
+	t.Parallel()
+	h, lines := storedLines(t, 4)
+	at := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"turn/end"`) })
+	path := writeLog(t, t.TempDir(), h, strings.Join(lines[:at], "")+"damage\n"+strings.Join(lines[at:], ""))
+	s, err := Read(path)
+	var damaged *DamagedError
+	if !errors.As(err, &damaged) || s == nil {
+		t.Fatalf("read %v, %v", s, err)
+	}
+	got := slices.Collect(s.Events())
+	if want := eventsOf(t, lines[:at]); s.Err() != nil || text(t, got) != text(t, want) || s.State().Events != len(want) || len(s.Closers()) > 0 {
+		t.Errorf("read %d events, %v", len(got), s.Err())
+	}
+}
+
 func TestF02ATwelveMegabyteEventIsFine(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)

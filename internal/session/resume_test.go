@@ -248,7 +248,7 @@ func TestRS23ADamagedLogIsNotReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	var damaged *DamagedError
-	if _, _, err := Open(l.root, l.path); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "dsh verify") {
+	if _, _, err := Open(l.root, l.path); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "dsh log") {
 		t.Errorf("got %v", err)
 	}
 	var exists *ExistsError
