@@ -29,14 +29,14 @@ func newVerifyCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printReport(s, report, snapshot, cmp.Or(damage, entry.Damaged, damagedTail(snapshot)))
+			return printReport(s, report, entry, snapshot, cmp.Or(damage, entry.Damaged, damagedTail(snapshot)))
 		},
 	}
 }
 
 // printReport prints what was found of the readable part of a log; damage is what is
 // wrong with the rest, nil if nothing is.
-func printReport(s streams, r audit.Report, snapshot *session.Snapshot, damage error) error {
+func printReport(s streams, r audit.Report, entry session.Entry, snapshot *session.Snapshot, damage error) error {
 	part := ""
 	if damage != nil {
 		part = " can be read"
@@ -45,7 +45,10 @@ func printReport(s streams, r audit.Report, snapshot *session.Snapshot, damage e
 	if r.Torn {
 		fmt.Fprintln(s.out, "the last record is half-written; resuming the session cuts it")
 	}
-	if r.Open {
+	switch {
+	case r.Open && entry.LockedBy > 0:
+		fmt.Fprintln(s.out, "the last turn is open: the session is "+openIn(entry))
+	case r.Open:
 		fmt.Fprintln(s.out, "the last turn is open; resuming the session closes it")
 	}
 	if r.Unknown > 0 {
