@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ func newLogCommand(s streams) *cobra.Command {
 func printLog(s streams, snapshot *session.Snapshot, asJSON bool) (next int, err error) {
 	if asJSON {
 		for line := range snapshot.Lines() {
-			if _, err := fmt.Fprintf(s.out, "%s\n", line); err != nil {
+			if err := writeJSONLine(s.out, append(slices.Clip(line), '\n')); err != nil {
 				return 0, err
 			}
 		}

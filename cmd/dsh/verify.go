@@ -9,6 +9,7 @@ import (
 
 	"dsh/internal/audit"
 	"dsh/internal/session"
+	"dsh/internal/termtext"
 )
 
 func newVerifyCommand(s streams) *cobra.Command {
@@ -41,7 +42,7 @@ func printReport(s streams, r audit.Report, entry session.Entry, snapshot *sessi
 	if damage != nil {
 		part = " can be read"
 	}
-	fmt.Fprintf(s.out, "session %s: %d events, %d requests%s\n", shortID(snapshot.Header().ID), r.Events, r.Requests, part)
+	fmt.Fprintf(s.out, "session %s: %d events, %d requests%s\n", termtext.Line(shortID(snapshot.Header().ID)), r.Events, r.Requests, part)
 	if r.Torn {
 		fmt.Fprintln(s.out, "the last record is half-written; resuming the session cuts it")
 	}
