@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +32,7 @@ func newConfigCommand(s streams) *cobra.Command {
 				}
 				fmt.Fprintln(s.out, "settings: "+orNone(paths.UserConfig))
 				fmt.Fprintln(s.out, "project:  "+orNone(paths.ProjectConfig))
-				_, err = fmt.Fprintln(s.out, "sessions: "+sessionsDir(paths))
+				_, err = fmt.Fprintln(s.out, "sessions: "+termtext.Line(sessionsDir(paths)))
 				return err
 			},
 		},
@@ -49,7 +52,10 @@ func newConfigCommand(s streams) *cobra.Command {
 				for _, w := range settings.Warnings {
 					fmt.Fprintln(s.err, "dsh: "+oneLine(w))
 				}
-				return settings.Show(s.out)
+				var text strings.Builder
+				err = settings.Show(&text)
+				_, writeErr := io.WriteString(s.out, termtext.Clean(text.String()))
+				return errors.Join(err, writeErr)
 			},
 		})
 	return cmd

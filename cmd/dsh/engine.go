@@ -208,8 +208,17 @@ func openedNotes(o session.Opened, id string) (notes []string) {
 	if o.CopiedFrom != "" {
 		notes = append(notes, fmt.Sprintf("continuing a copy of %s as session %s", o.CopiedFrom, shortID(id)))
 	}
-	if o.CutBytes > 0 {
-		notes = append(notes, fmt.Sprintf("the session's last %d bytes were torn by a crash and were cut", o.CutBytes))
+	switch cut := o.Cut; {
+	case o.Kept != "":
+		notes = append(notes, fmt.Sprintf("line %d of the session's log is damaged (%v): %s cut off and kept in %s",
+			cut.Line, cut.Cause, itAnd(cut.Follow), o.Kept))
+	case cut.Damaged():
+		notes = append(notes, fmt.Sprintf("line %d of %s is damaged (%v): %s left out of the copy", cut.Line, o.CopiedFrom, cut.Cause, itAnd(cut.Follow)))
+	case cut.Bytes > 0:
+		notes = append(notes, fmt.Sprintf("the session's last %d bytes were torn by a crash and were cut", cut.Bytes))
+	}
+	if o.Odd != nil {
+		notes = append(notes, fmt.Sprintf("the session's log is not in order (%v) and is gone on with all the same; dsh verify %s tells more", o.Odd, shortID(id)))
 	}
 	if len(o.Closed) > 0 {
 		notes = append(notes, "the session's last turn was interrupted and was closed")
@@ -218,6 +227,17 @@ func openedNotes(o session.Opened, id string) (notes []string) {
 		notes = append(notes, fmt.Sprintf("%d messages that waited are kept and not sent; dsh sessions show %s lists them", n, shortID(id)))
 	}
 	return notes
+}
+
+// itAnd speaks of a line and n that follow it.
+func itAnd(n int) string {
+	switch n {
+	case 0:
+		return "it was"
+	case 1:
+		return "it and the line behind it were"
+	}
+	return fmt.Sprintf("it and the %d lines behind it were", n)
 }
 
 // sessionDir is where the session works: where it began, unless that is gone or the

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,12 +22,16 @@ func newLogCommand(s streams) *cobra.Command {
 		Short: "Print a session's events",
 		Args:  exactly(1, "log needs a session: its id, a unique beginning of it, or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			snapshot, err := readSession(s, args[0])
+			entry, err := namedSession(s, args[0])
 			if err != nil {
 				return err
 			}
+			snapshot, damage := session.Read(entry.Path)
+			if snapshot == nil {
+				return damage
+			}
 			next, err := printLog(s, snapshot, asJSON)
-			if err != nil || !follow {
+			if err = cmp.Or(err, damage, damagedTail(snapshot)); err != nil || !follow {
 				return err
 			}
 			return followLog(cmd.Context(), s, snapshot.Path(), next, asJSON)
@@ -40,7 +46,7 @@ func newLogCommand(s streams) *cobra.Command {
 func printLog(s streams, snapshot *session.Snapshot, asJSON bool) (next int, err error) {
 	if asJSON {
 		for line := range snapshot.Lines() {
-			if _, err := fmt.Fprintf(s.out, "%s\n", line); err != nil {
+			if err := writeJSONLine(s.out, append(slices.Clip(line), '\n')); err != nil {
 				return 0, err
 			}
 		}

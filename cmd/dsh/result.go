@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"dsh/internal/llm"
 	"dsh/internal/loop"
 	"dsh/internal/session"
+	"dsh/internal/termtext"
 )
 
 // result is what a run tells a script: every figure is folded from the log.
@@ -158,9 +160,22 @@ func count(n *int) int {
 }
 
 func writeJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return writeJSONLine(w, line.Bytes())
+}
+
+// writeJSONLine writes text that is JSON already: as it is, but on a terminal without
+// anything that the terminal would obey.
+func writeJSONLine(w io.Writer, line []byte) error {
+	if isTerminal(w) {
+		line = []byte(termtext.JSON(string(line)))
+	}
+	if _, err := w.Write(line); err != nil {
 		return fmt.Errorf("write the result: %w", err)
 	}
 	return nil

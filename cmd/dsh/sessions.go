@@ -56,20 +56,25 @@ func newSessionsListCommand(s streams) *cobra.Command {
 }
 
 func printEntry(s streams, e session.Entry, asJSON bool) error {
-	damaged := ""
-	if e.Damaged != nil {
-		damaged = e.Damaged.Error()
-	}
+	newer := errors.As(e.Damaged, new(*session.NewerError))
 	if asJSON {
+		damaged := ""
+		if e.Damaged != nil {
+			damaged = e.Damaged.Error()
+		}
 		return writeJSON(s.out, map[string]any{"id": e.ID, "path": e.Path, "cwd": e.Cwd, "title": e.Title,
-			"created": e.CreatedAt, "used": e.LastUse, "damaged": damaged, "pid": e.LockedBy})
+			"created": e.CreatedAt, "used": e.LastUse, "damaged": damaged, "newer": newer, "pid": e.LockedBy})
 	}
 	state := ""
 	switch {
-	case damaged != "":
-		state = "damaged: " + damaged
+	case newer:
+		state = "newer: upgrade dsh"
+	case errors.As(e.Damaged, new(*session.DamagedError)):
+		state = "damaged: " + e.Damaged.Error()
+	case e.Damaged != nil:
+		state = "unreadable: " + e.Damaged.Error()
 	case e.LockedBy > 0:
-		state = fmt.Sprintf("open in process %d", e.LockedBy)
+		state = openIn(e)
 	}
 	line := fmt.Sprintf("%-8s  %s  %s  %s", shortID(e.ID), when(e.LastUse), e.Cwd, e.Title)
 	if state != "" {
@@ -93,12 +98,15 @@ func newSessionsShowCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return showState(s, entry.Title, snapshot)
+			return showState(s, entry, snapshot)
 		},
 	}
 }
 
-func showState(s streams, title string, snapshot *session.Snapshot) error {
+// openIn says who writes the session.
+func openIn(e session.Entry) string { return fmt.Sprintf("open in process %d", e.LockedBy) }
+
+func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error {
 	h, st := snapshot.Header(), snapshot.State()
 	show := func(name, value string) {
 		if value != "" {
@@ -106,7 +114,7 @@ func showState(s streams, title string, snapshot *session.Snapshot) error {
 		}
 	}
 	show("session", h.ID)
-	show("title", title)
+	show("title", entry.Title)
 	show("folder", h.Cwd)
 	show("log", snapshot.Path())
 	show("created", when(h.CreatedAt))
@@ -116,7 +124,11 @@ func showState(s streams, title string, snapshot *session.Snapshot) error {
 	}
 	show("preset", st.Preset)
 	show("turns", fmt.Sprintf("%d, %d steps, %d requests, %d calls", st.Turn, st.Steps, st.Requests, st.Calls))
-	if st.LastEnd != nil {
+	running := entry.LockedBy > 0
+	if running {
+		show("state", openIn(entry))
+	}
+	if st.LastEnd != nil && !(running && len(snapshot.Closers()) > 0) {
 		show("last turn", endText(*st.LastEnd))
 	}
 	show("tokens", fmt.Sprintf("%d in, %d cached, %d out", st.Usage.InputTokens, count(st.Usage.CacheReadTokens), st.Usage.OutputTokens))
@@ -167,15 +179,6 @@ func namedSession(s streams, what string) (session.Entry, error) {
 		return session.Entry{}, err
 	}
 	return findSession(paths, what)
-}
-
-// readSession reads it.
-func readSession(s streams, what string) (*session.Snapshot, error) {
-	entry, err := namedSession(s, what)
-	if err != nil {
-		return nil, err
-	}
-	return session.Read(entry.Path)
 }
 
 // exactly wants n arguments and says what they are.

@@ -264,7 +264,7 @@ func TestPS25TornTailThenGoOn(t *testing.T) {
 		file := f.file()
 		file.bytes = file.bytes[:len(file.bytes)-7]
 		again, opened := file.open(t, []play{say("a")})
-		if opened.CutBytes == 0 {
+		if opened.Cut.Bytes == 0 {
 			t.Error("nothing was cut")
 		}
 		again.prompt("go on")

@@ -21,11 +21,18 @@ func check(c *core, events iter.Seq[Event]) error {
 		if err := c.check(&ev); err != nil {
 			return eventError(&ev, err)
 		}
-		if ev.Time < last {
-			return eventError(&ev, fmt.Errorf("its time %d is before %d, the time of the event before it", ev.Time, last))
+		if err := checkTime(&ev, last); err != nil {
+			return eventError(&ev, err)
 		}
 		last = ev.Time
 		c.apply(&ev)
+	}
+	return nil
+}
+
+func checkTime(ev *Event, last int64) error {
+	if ev.Time < last {
+		return fmt.Errorf("its time %d is before %d, the time of the event before it", ev.Time, last)
 	}
 	return nil
 }

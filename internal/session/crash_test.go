@@ -31,8 +31,8 @@ func TestACrashAroundAWriteLosesNothingAccepted(t *testing.T) {
 				if want > first {
 					want++ // the end-seed of this life
 				}
-				if again.NextSeq() != want || opened.CutBytes != 0 {
-					t.Errorf("%d events, want %d; cut %d", again.NextSeq(), want, opened.CutBytes)
+				if again.NextSeq() != want || opened.Cut.Bytes != 0 {
+					t.Errorf("%d events, want %d; cut %d", again.NextSeq(), want, opened.Cut.Bytes)
 				}
 				accepted := -1
 				if lines := strings.Fields(string(out)); len(lines) > 0 {

@@ -42,6 +42,9 @@ func mustOpen(t testing.TB, l *Log) (*Log, Opened) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if opened.Odd != nil {
+		t.Errorf("a log of ours does not verify: %v", opened.Odd)
+	}
 	t.Cleanup(func() { again.Close() })
 	return again, opened
 }

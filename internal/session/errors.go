@@ -35,8 +35,11 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s is damaged in line %d (%v): nothing was changed; dsh verify %s tells more",
-		e.Path, e.Line, e.Cause, shortName(e.Path))
+	text := fmt.Sprintf("%s is damaged in line %d (%v): nothing was changed", e.Path, e.Line, e.Cause)
+	if e.Line > 1 {
+		text += fmt.Sprintf("; dsh log %s prints what stands before it", shortName(e.Path))
+	}
+	return text
 }
 
 func (e *DamagedError) Unwrap() error { return e.Cause }
@@ -69,6 +72,22 @@ func (e *NotFoundError) Error() string {
 	}
 	return fmt.Sprintf("no session %q: dsh sessions list shows all", e.What)
 }
+
+// UnusableError says that the session that was meant cannot be opened.
+type UnusableError struct {
+	ID    string
+	Cause error
+}
+
+func (e *UnusableError) Error() string {
+	id := e.ID
+	if uuidLike(id) {
+		id = id[:shortID]
+	}
+	return fmt.Sprintf("the last session here, %s, cannot be continued: %v; to take another, name it (dsh sessions list --here)", id, e.Cause)
+}
+
+func (e *UnusableError) Unwrap() error { return e.Cause }
 
 // ExistsError says that a session of that id is already stored.
 type ExistsError struct{ ID, Path string }

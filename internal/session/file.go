@@ -3,6 +3,8 @@ package session
 import (
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -57,6 +59,42 @@ func publish(tmp, path string) error {
 		return os.ErrExist
 	}
 	return os.Rename(tmp, path)
+}
+
+// maxKept bounds the search for a free name beside a log: nobody has so many.
+const maxKept = 1000
+
+// keepTail copies what lies behind offset from in the log at path to a new file
+// beside it, and syncs that.
+func keepTail(path string, from int64) (kept string, err error) {
+	src, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("keep the damaged end of %s: %w", path, err)
+	}
+	defer src.Close()
+	var f *os.File
+	for n := 1; ; n++ {
+		kept = filepath.Join(filepath.Dir(path), fmt.Sprintf(keptName, n))
+		f, err = os.OpenFile(kept, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+		if !errors.Is(err, os.ErrExist) || n == maxKept {
+			break
+		}
+	}
+	if err != nil {
+		return "", &WriteError{Path: kept, Cause: err}
+	}
+	_, err = io.Copy(f, io.NewSectionReader(src, from, math.MaxInt64-from))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		_ = os.Remove(kept)
+		return "", &WriteError{Path: kept, Cause: bare(err)}
+	}
+	return kept, nil
 }
 
 // openFile continues a log of size bytes; what lies behind is cut.

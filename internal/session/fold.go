@@ -53,10 +53,18 @@ func (c *core) check(ev *Event) error {
 	if err := c.require(ev); err != nil {
 		return err
 	}
+	return c.checkPlace(ev)
+}
+
+// checkPlace is the part of check without which a log can be opened all the same.
+func (c *core) checkPlace(ev *Event) error {
 	if (ours[ev.Type] || !readable(ev.Type)) && !ev.Ignorable {
 		return errors.New("the type must be marked ignorable: other readers do not know it")
 	}
-	return c.order.check(ev)
+	if err := c.order.check(ev); err != nil || c.holes {
+		return err // with holes, the chunks that a message cites may be missing
+	}
+	return c.order.checkSources(ev)
 }
 
 // apply takes over an event that require let pass, and returns what it removed from

@@ -18,8 +18,8 @@ type Entry struct {
 	ID, Path, Cwd string
 	Title         string // or the beginning of the first prompt; may be ""
 	CreatedAt     int64  // milliseconds since 1970
-	LastUse       int64  // time of the last event, or of the creation
-	Damaged       error  // why the session cannot be opened; the rest may be empty then
+	LastUse       int64  // time of the last event, or of the creation; of a damaged log, the file's
+	Damaged       error  // why the session cannot be opened, a *NewerError too; the rest may be empty then
 	LockedBy      int    // pid of the living process that writes it, 0 if none
 
 	child bool // of a sub-agent
@@ -90,14 +90,19 @@ func findPath(root, path string) (Entry, error) {
 }
 
 // Latest is the session of a project that was used last, leaving out those of
-// sub-agents and damaged ones. Error: *NotFoundError.
+// sub-agents. One that cannot be opened is not passed over: an older one is not what
+// was asked for. Errors: *NotFoundError, *UnusableError.
 func Latest(root, cwd string) (Entry, error) {
 	paths, err := logsIn(filepath.Join(root, slug(cwd)), func(string) bool { return true })
 	if err != nil {
 		return Entry{}, err
 	}
 	for _, e := range entries(paths) {
-		if e.Damaged == nil && e.Cwd == cwd && !e.child {
+		switch {
+		case e.child:
+		case e.Damaged != nil && (e.Cwd == "" || e.Cwd == cwd):
+			return Entry{}, &UnusableError{ID: e.ID, Cause: e.Damaged}
+		case e.Cwd == cwd:
 			return e, nil
 		}
 	}
@@ -159,6 +164,9 @@ func entries(paths []string) []Entry {
 // entry looks at the first lines of a log, and from its end back to its title.
 func entry(path string, stored bool) Entry {
 	e := Entry{ID: idOf(path), Path: path}
+	if info, err := os.Stat(path); err == nil {
+		e.LastUse = info.ModTime().UnixMilli()
+	}
 	src, err := openSource(path)
 	if err != nil {
 		e.Damaged = err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -41,6 +42,12 @@ func TestF05OneBadSessionDoesNotHideTheOthers(t *testing.T) {
 	writeLog(t, root, Header{ID: "garbage", Cwd: "/p"}, "\x00\x01garbage")
 	writeLog(t, root, Header{ID: "newer", Cwd: "/p"}, `{"type":"session","version":3}`)
 	writeLog(t, root, Header{ID: "empty", Cwd: "/p"}, "")
+	for id, ms := range map[string]int64{"garbage": 1700, "newer": 1200} { // damaged ones go by their file's time
+		path, at := filepath.Join(root, slug("/p"), id, logName), time.UnixMilli(ms)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
 	dead := put(t, root, "dead", "/q", titleLine("0", "1500", "locked by nobody"))
 	if err := os.WriteFile(filepath.Join(filepath.Dir(dead), lockName), []byte("2147483646\n"), fileMode); err != nil {
 		t.Fatal(err)
@@ -52,14 +59,14 @@ func TestF05OneBadSessionDoesNotHideTheOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := ids(list); !slices.Equal(got, []string{"good", "dead", "garbage", "newer"}) {
+	if got := ids(list); !slices.Equal(got, []string{"good", "garbage", "dead", "newer"}) {
 		t.Fatalf("listed %v", got)
 	}
 	var newer *NewerError
-	if list[0].Damaged != nil || list[1].Damaged != nil || list[2].Damaged == nil || !errors.As(list[3].Damaged, &newer) {
+	if list[0].Damaged != nil || list[2].Damaged != nil || list[1].Damaged == nil || !errors.As(list[3].Damaged, &newer) {
 		t.Errorf("got %+v", list)
 	}
-	if list[1].LockedBy != 0 {
+	if list[2].LockedBy != 0 {
 		t.Error("a dead process holds a session")
 	}
 	l, _, err := Open(root, dead)
@@ -182,6 +189,54 @@ func TestF11TheLatestIsByEventTimeNotByFileTime(t *testing.T) {
 	var none *NotFoundError
 	if _, err := Latest(root, "/nothing/here"); !errors.As(err, &none) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestLatestDoesNotPassOverASessionThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	put(t, root, "good", "/p", titleLine("0", "2000", "x"))
+	at := func(path string, ms int64) {
+		if err := os.Chtimes(path, time.UnixMilli(ms), time.UnixMilli(ms)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bad := writeLog(t, root, Header{ID: "bad", Cwd: "/p"}, "garbage")
+	at(bad, 1000)
+	if e, err := Latest(root, "/p"); err != nil || e.ID != "good" {
+		t.Errorf("an older damaged one: got %s, %v", e.ID, err)
+	}
+	at(bad, 3000)
+	var unusable *UnusableError
+	var damaged *DamagedError
+	if _, err := Latest(root, "/p"); !errors.As(err, &unusable) || unusable.ID != "bad" || !errors.As(err, &damaged) {
+		t.Errorf("a damaged one: got %v", err)
+	}
+	at(writeLog(t, root, Header{ID: "newer", Cwd: "/p"}, `{"type":"session","version":3}`), 4000)
+	var newer *NewerError
+	if _, err := Latest(root, "/p"); !errors.As(err, &newer) || !strings.Contains(err.Error(), "the last session here, newer,") {
+		t.Errorf("a newer one: got %v", err)
+	}
+}
+
+func TestAPidThatAnotherProcessGotHoldsNoSession(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	path := put(t, root, "old", "/p", titleLine("0", "2000", "x"))
+	lock := filepath.Join(filepath.Dir(path), lockName)
+	if err := os.WriteFile(lock, []byte(strconv.Itoa(os.Getpid())), fileMode); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := Find(root, "old"); err != nil || e.LockedBy != 0 {
+		t.Errorf("held by %d, %v", e.LockedBy, err)
+	}
+	l, _, err := Open(root, path)
+	if err != nil {
+		t.Fatal("the look kept the lock:", err)
+	}
+	defer l.Close()
+	if e, err := Find(root, "old"); err != nil || e.LockedBy != os.Getpid() {
+		t.Errorf("held by %d, %v", e.LockedBy, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,17 +16,33 @@ type loaded struct {
 	next    int     // seq of the next event
 	time    int64   // of the last event, or of the session's creation
 	size    int64   // of what is good
-	cut     int64   // bytes behind it: a crash's, not to be kept
+	tail    Tail    // what lies behind it
+	odd     error   // the first thing that Check holds against it
 	unended bool    // the last good line lacks its newline
 }
 
+// Tail is what lies behind the last good line of a log. It is no part of it:
+// opening the log cuts it off.
+type Tail struct {
+	Bytes  int64
+	Line   int   // number of its first line, from 1
+	Follow int   // lines behind that one
+	Torn   bool  // it is one line without its end, as a crash leaves it
+	Cause  error // what is wrong with its first line
+}
+
+// Damaged reports whether it is more than a crash of the writer leaves behind.
+func (t *Tail) Damaged() bool { return t.Bytes > 0 && !t.Torn }
+
 // load reads the first size bytes of the log at path. Damage at the end, where a
-// crash can have made it, is left out; any other is a *DamagedError.
+// crash can have made it, is left out; any other is a *DamagedError, and with it
+// comes what stands before the damage.
 //
 // Chunks before the last assistant message are only counted: nobody needs them, and
 // they are most of a log. Damage inside them that leaves the count right is found by
 // whoever reads them, such as dsh verify.
 func load(f io.ReaderAt, size int64, path string) (*loaded, error) {
+	var tail Tail
 	for end := size; ; {
 		needed, err := lastMessageAt(f, end)
 		if err != nil {
@@ -33,12 +50,18 @@ func load(f io.ReaderAt, size int64, path string) (*loaded, error) {
 		}
 		ld := &loaded{}
 		if err := ld.scan(newLineReader(f, 0, end), path, needed); err != nil {
+			if damaged := (*DamagedError)(nil); errors.As(err, &damaged) && ld.fold != nil {
+				return ld, err
+			}
 			return nil, err
 		}
+		if ld.tail.Line > 0 {
+			tail = ld.tail
+		}
 		if ld.size > needed {
-			ld.cut = size - ld.size
 			ld.fold.holes = false
-			return ld, nil
+			ld.tail = tail
+			return ld, ld.tail.measure(f, ld.size, size)
 		}
 		end = ld.size // the message itself was cut: its chunks are needed after all
 	}
@@ -82,9 +105,9 @@ func (ld *loaded) scan(lines *lineReader, path string, needed int64) error {
 		if unknown := (*UnknownEventError)(nil); errors.As(err, &unknown) {
 			return fmt.Errorf("%s, line %d: %w", path, lines.number, err)
 		}
-		number := lines.number
+		ld.tail.Line, ld.tail.Cause = lines.number, err
 		if turnEndFollows(lines) {
-			return &DamagedError{Path: path, Line: number, Cause: err}
+			return &DamagedError{Path: path, Line: ld.tail.Line, Cause: err}
 		}
 		return nil
 	}
@@ -126,16 +149,47 @@ func (ld *loaded) take(line []byte, superseded bool) error {
 		return fmt.Errorf("event %d stands where event %d belongs", evs[0].Seq, ld.next)
 	}
 	for i := range evs {
+		odd := ld.oddity(&evs[i])
 		if err := ld.fold.load(&evs[i]); err != nil {
 			return err // the first of a row, or none
 		}
+		ld.odd = cmp.Or(ld.odd, odd)
+		ld.time = evs[i].Time
 	}
 	ld.next += len(evs)
-	ld.time = evs[len(evs)-1].Time
 	if !superseded || evs[0].Type != TypeAssistantChunk {
 		ld.events = append(ld.events, evs...)
 	}
 	return nil
+}
+
+// oddity is what Check holds against an event that can be loaded.
+func (ld *loaded) oddity(ev *Event) error {
+	last := ld.time
+	if ev.Seq == 0 {
+		last = 0 // it need not be after the header
+	}
+	if err := cmp.Or(ld.fold.checkPlace(ev), checkTime(ev, last)); err != nil {
+		return eventError(ev, err)
+	}
+	return nil
+}
+
+// measure sees how much there is from one offset to another.
+func (t *Tail) measure(f io.ReaderAt, from, to int64) error {
+	t.Bytes = to - from
+	lines := newLineReader(f, from, to)
+	for {
+		switch _, ended, err := lines.next(); {
+		case err == io.EOF || err == errLongLine:
+			t.Follow = max(0, lines.number-1)
+			return nil
+		case err != nil:
+			return fmt.Errorf("read what a crash left: %w", err)
+		default:
+			t.Torn = lines.number == 1 && !ended
+		}
+	}
 }
 
 // turnEndFollows reports whether a whole turn/end comes later: then the damage

@@ -62,8 +62,11 @@ func TestF01TornTails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if opened.CutBytes != int64(c.cut) {
-				t.Errorf("cut %d bytes, want %d", opened.CutBytes, c.cut)
+			if opened.Cut.Bytes != int64(c.cut) {
+				t.Errorf("cut %d bytes, want %d", opened.Cut.Bytes, c.cut)
+			}
+			if halved := c.cut > 0 && !strings.HasSuffix(c.content, "\n"); halved != (c.cut > 0 && opened.Kept == "") {
+				t.Errorf("kept %q of %+v", opened.Kept, opened.Cut)
 			}
 			mustAppend(t, l, title("after the crash"))
 			mustClose(t, l)
@@ -128,11 +131,120 @@ func TestF02DamageBeforeATurnEndIsRefusedWithItsLine(t *testing.T) {
 			t.Parallel()
 			// Without a later turn/end, a crash explains it.
 			l, opened, err := openLines(t, h, strings.Join(lines[:at], "")+bad+lines[at][:5])
-			if err != nil || opened.CutBytes != int64(len(bad)+5) {
-				t.Fatalf("cut %d, %v", opened.CutBytes, err)
+			if err != nil || opened.Cut.Bytes != int64(len(bad)+5) {
+				t.Fatalf("cut %d, %v", opened.Cut.Bytes, err)
 			}
 			valid(t, l.path)
+			kept, err := os.ReadFile(filepath.Join(filepath.Dir(l.path), "cut-1.jsonl"))
+			if err != nil || string(kept) != bad+lines[at][:5] || opened.Kept == "" {
+				t.Errorf("kept %d bytes in %q, %v", len(kept), opened.Kept, err)
+			}
+			if opened.Cut.Line != at+1 || opened.Cut.Follow != 1 || opened.Cut.Cause == nil {
+				t.Errorf("told of %+v", opened.Cut)
+			}
 		})
+	}
+}
+
+func TestJL07GoodRecordsBehindADamagedOneAreKeptAside(t *testing.T) {
+	t.Parallel()
+	h, lines := storedLines(t, 4)
+	open := lines[:len(lines)-2] // the last turn has no end
+	content := strings.Join(open[:len(open)-3], "") + "damage\n" + strings.Join(open[len(open)-2:], "")
+	root := t.TempDir()
+	path := writeLog(t, root, h, content)
+	earlier := filepath.Join(filepath.Dir(path), "cut-1.jsonl")
+	if err := os.WriteFile(earlier, []byte("of an earlier time"), fileMode); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Read(path)
+	if err != nil || s.Torn || !s.Tail.Damaged() || s.Tail.Line != len(open)-2 || s.Tail.Follow != 2 {
+		t.Fatalf("a reader is told of %+v, %v", s.Tail, err)
+	}
+	l, opened, err := Open(root, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, l)
+	valid(t, path)
+	cut := "damage\n" + strings.Join(open[len(open)-2:], "")
+	kept, err := os.ReadFile(opened.Kept)
+	if err != nil || string(kept) != cut || filepath.Base(opened.Kept) != "cut-2.jsonl" || opened.Cut.Bytes != int64(len(cut)) {
+		t.Errorf("kept %q in %s, told of %+v, %v", kept, opened.Kept, opened.Cut, err)
+	}
+	if info, err := os.Stat(opened.Kept); err != nil || info.Mode().Perm() != fileMode {
+		t.Errorf("the kept file is %v, %v", info, err)
+	}
+	if b, _ := os.ReadFile(earlier); string(b) != "of an earlier time" {
+		t.Error("an earlier cut was overwritten")
+	}
+}
+
+func TestJL07NothingIsCutThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	h, lines := storedLines(t, 0)
+	content := strings.Join(lines[:4], "") + "damage\nmore\n"
+	root := t.TempDir()
+	path := writeLog(t, root, h, content)
+	for n := range maxKept {
+		if err := os.Symlink("nowhere", filepath.Join(filepath.Dir(path), fmt.Sprintf(keptName, n+1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var write *WriteError
+	if _, _, err := Open(root, path); !errors.As(err, &write) {
+		t.Errorf("got %v", err)
+	}
+	if b, _ := os.ReadFile(path); string(b) != content {
+		t.Error("the log was cut")
+	}
+}
+
+func TestOpenTellsOfALogThatDoesNotVerify(t *testing.T) {
+	t.Parallel()
+	h, lines := storedLines(t, 4)
+	n := len(lines) - 1
+	for name, c := range map[string]struct{ old, new, why string }{
+		"in order":        {"", "", ""},
+		"time backwards":  {`"time":1`, `"time":`, "before"},
+		"a turn left out": {`"turn":2`, `"turn":3`, "names step 3.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			changed := slices.Clone(lines)
+			changed[n-1] = strings.Replace(changed[n-1], c.old, c.new, 1)
+			l, opened, err := openLines(t, h, strings.Join(changed, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.why == "" {
+				if opened.Odd != nil {
+					t.Errorf("told of %v", opened.Odd)
+				}
+				return
+			}
+			events := eventsOf(t, changed)
+			want := Check(l.Header(), slices.Values(events))
+			if want == nil || opened.Odd == nil || opened.Odd.Error() != want.Error() || !strings.Contains(want.Error(), c.why) {
+				t.Errorf("told of %v, Check says %v", opened.Odd, want)
+			}
+		})
+	}
+}
+
+func TestF02WhatStandsBeforeDamageIsRead(t *testing.T) {
+	t.Parallel()
+	h, lines := storedLines(t, 4)
+	at := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"turn/end"`) })
+	path := writeLog(t, t.TempDir(), h, strings.Join(lines[:at], "")+"damage\n"+strings.Join(lines[at:], ""))
+	s, err := Read(path)
+	var damaged *DamagedError
+	if !errors.As(err, &damaged) || s == nil {
+		t.Fatalf("read %v, %v", s, err)
+	}
+	got := slices.Collect(s.Events())
+	if want := eventsOf(t, lines[:at]); s.Err() != nil || text(t, got) != text(t, want) || s.State().Events != len(want) || len(s.Closers()) > 0 {
+		t.Errorf("read %d events, %v", len(got), s.Err())
 	}
 }
 
@@ -143,7 +255,7 @@ func TestF02ATwelveMegabyteEventIsFine(t *testing.T) {
 	mustAppend(t, l, queued("big", big), title("after"))
 	mustClose(t, l)
 	again, opened := mustOpen(t, l)
-	if opened.CutBytes != 0 || opened.Held[0].Text != big || again.State().Title != "after" {
+	if opened.Cut.Bytes != 0 || opened.Held[0].Text != big || again.State().Title != "after" {
 		t.Error("the long line was not read back")
 	}
 }
@@ -159,8 +271,8 @@ func TestSE12ASeqGapIsDamageOrATail(t *testing.T) {
 	}
 	n := len(lines)
 	l, opened, err := openLines(t, h, strings.Join(lines[:n-3], "")+lines[n-2])
-	if err != nil || opened.CutBytes != int64(len(lines[n-2])) {
-		t.Fatalf("cut %d, %v", opened.CutBytes, err)
+	if err != nil || opened.Cut.Bytes != int64(len(lines[n-2])) {
+		t.Fatalf("cut %d, %v", opened.Cut.Bytes, err)
 	}
 	valid(t, l.path)
 }
@@ -280,8 +392,8 @@ func TestJL12APackedRowStandsOrFallsWhole(t *testing.T) {
 		t.Errorf("committed: %v", err)
 	}
 	l, opened, err := openLines(t, h, strings.Join(broken[:first+1], ""))
-	if err != nil || opened.CutBytes != int64(len(broken[first])) {
-		t.Fatalf("in the tail: cut %d, %v", opened.CutBytes, err)
+	if err != nil || opened.Cut.Bytes != int64(len(broken[first])) {
+		t.Fatalf("in the tail: cut %d, %v", opened.Cut.Bytes, err)
 	}
 	if slices.ContainsFunc(valid(t, l.path), func(ev Event) bool { return ev.Type == TypeAssistantChunk }) {
 		t.Error("a part of the row was kept")
@@ -384,7 +496,7 @@ func FuzzLoad(f *testing.F) {
 		next := l.NextSeq() + 1 // an end-seed
 		kill(t, l)
 		l, opened, err = Open(root, path)
-		if err != nil || opened.CutBytes != 0 || l.NextSeq() != next {
+		if err != nil || opened.Cut.Bytes != 0 || l.NextSeq() != next {
 			t.Fatalf("the second open: %+v, %v", opened, err)
 		}
 		kill(t, l)

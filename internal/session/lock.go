@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -16,11 +17,22 @@ import (
 // process dies, however it dies.
 type writerLock struct{ f *flock.Flock }
 
+// A list that asks whether a session is being written holds its lock for a moment:
+// who gets no lock tries again.
+const (
+	lockTries = 3
+	lockAgain = 5 * time.Millisecond
+)
+
 // lockDir takes the lock of the session in dir, or says at once who has it.
 func lockDir(dir string) (*writerLock, error) {
 	path, log := filepath.Join(dir, lockName), filepath.Join(dir, logName)
 	f := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(fileMode))
 	got, err := f.TryLock()
+	for n := 1; err == nil && !got && n < lockTries; n++ {
+		time.Sleep(lockAgain)
+		got, err = f.TryLock()
+	}
 	if err != nil {
 		return nil, &WriteError{Path: log, Cause: fmt.Errorf("lock it: %w", err)}
 	}
@@ -54,14 +66,21 @@ func writtenPID(dir string) int {
 	return pid
 }
 
-// holder is the living process that says it writes the session in dir, 0 if none.
-// It is read without locking, so it is for people, not for decisions.
+// holder is the process that writes the session in dir, 0 if none or if that cannot be
+// told. Another process may have got the pid of a dead writer, so a living one counts
+// only while somebody has the lock. It is for people, not for decisions.
 func holder(dir string) int {
 	pid := writtenPID(dir)
 	if pid == 0 {
 		return 0
 	}
 	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
+		return 0
+	}
+	f := flock.New(filepath.Join(dir, lockName), flock.SetFlag(os.O_RDONLY))
+	free, err := f.TryRLock()
+	_ = f.Close()
+	if free || err != nil {
 		return 0
 	}
 	return pid

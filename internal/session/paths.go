@@ -10,11 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// A session's files: <root>/<project slug>/<id>/{session.jsonl, lock, out/}.
+// A session's files: <root>/<project slug>/<id>/{session.jsonl, lock, out/}, and what
+// was cut off a damaged log.
 const (
 	logName  = "session.jsonl"
 	lockName = "lock"
 	outName  = "out"
+	keptName = "cut-%d.jsonl"
 
 	dirMode  = 0o700
 	fileMode = 0o600

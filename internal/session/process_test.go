@@ -113,8 +113,8 @@ func TestJL24AnotherProcessIsRefusedAndDeathFreesTheLock(t *testing.T) {
 	if again.NextSeq() <= accepted {
 		t.Errorf("event %d was accepted, the log has %d", accepted, again.NextSeq())
 	}
-	if opened.CutBytes != 0 {
-		t.Log("the kill tore the last write:", opened.CutBytes)
+	if opened.Cut.Bytes != 0 {
+		t.Log("the kill tore the last write:", opened.Cut.Bytes)
 	}
 	valid(t, l.path)
 }

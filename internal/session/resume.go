@@ -9,7 +9,9 @@ import (
 
 // Opened says what Open had to do. All of it is in the log by now.
 type Opened struct {
-	CutBytes   int64       // of a last record that a crash left half-written
+	Cut        Tail        // most likely a record that a crash left half-written
+	Kept       string      // file that has what was cut, when that was more than a half-written record; else ""
+	Odd        error       // the first thing that Check holds against the log, which can be gone on with all the same
 	Closed     []Event     // what closed a turn that a crash left open
 	Requeued   []QueueItem // claimed before the crash, never seen by the model, waiting again
 	Held       []QueueItem // everything that waits: it is sent only when the user says so
@@ -42,7 +44,7 @@ func Open(root, path string) (*Log, Opened, error) {
 		return nil, Opened{}, err
 	}
 	l, opened, err := openStored(root, to)
-	opened.CopiedFrom, opened.CutBytes = path, cut
+	opened.CopiedFrom, opened.Cut = path, cut
 	return l, opened, err
 }
 
@@ -51,27 +53,33 @@ func openStored(root, path string) (*Log, Opened, error) {
 	if err != nil {
 		return nil, Opened{}, err
 	}
-	l, cut, err := openLocked(root, path)
+	l, opened, err := openLocked(root, path)
 	if err != nil {
 		return nil, Opened{}, errors.Join(err, lock.release())
 	}
 	l.lock = lock
-	opened, err := l.repair()
-	opened.CutBytes = cut
+	err = l.repair(&opened)
 	if err != nil {
 		return nil, Opened{}, errors.Join(err, l.Close())
 	}
 	return l, opened, nil
 }
 
-// openLocked loads the log and opens its file behind what is good.
-func openLocked(root, path string) (l *Log, cut int64, err error) {
+// openLocked loads the log and opens its file behind what is good. What lies there is
+// kept in a file of its own, unless it is the half of a record that a crash left.
+func openLocked(root, path string) (l *Log, opened Opened, err error) {
 	ld, err := loadFile(path)
 	if err != nil {
-		return nil, 0, err
+		return nil, opened, err
 	}
 	if err := ld.belongs(path); err != nil {
-		return nil, 0, err
+		return nil, opened, err
+	}
+	opened.Cut, opened.Odd = ld.tail, ld.odd
+	if ld.tail.Damaged() {
+		if opened.Kept, err = keepTail(path, ld.size); err != nil {
+			return nil, opened, err
+		}
 	}
 	l = &Log{root: root, header: ld.header, path: path, fold: ld.fold, events: ld.events,
 		next: ld.next, written: ld.next, clock: newClock(ld.time)}
@@ -79,7 +87,7 @@ func openLocked(root, path string) (l *Log, cut int64, err error) {
 		l.glue = []byte{'\n'}
 	}
 	l.file, err = openFile(path, ld.size)
-	return l, ld.cut, err
+	return l, opened, err
 }
 
 // belongs refuses a stored log that lies in another session's directory: its lock
@@ -94,7 +102,7 @@ func (ld *loaded) belongs(path string) error {
 
 // repair appends the closers, in the time of the last event, and the end of the
 // former life's part, in one write.
-func (l *Log) repair() (Opened, error) {
+func (l *Log) repair(opened *Opened) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	drafts := closers(l.fold)
@@ -104,9 +112,8 @@ func (l *Log) repair() (Opened, error) {
 	}
 	evs, err := l.append(l.build(drafts, l.clock.last))
 	if err != nil {
-		return Opened{}, err
+		return err
 	}
-	var opened Opened
 	requeued := map[string]bool{}
 	for _, ev := range evs[:closed] {
 		switch p := ev.Data.(type) {
@@ -127,5 +134,5 @@ func (l *Log) repair() (Opened, error) {
 			opened.Requeued = append(opened.Requeued, item)
 		}
 	}
-	return opened, nil
+	return nil
 }

@@ -65,7 +65,7 @@ func TestPS25ATornTailAndAnOpenTurnAreRepairedTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, opened := mustOpen(t, l)
-	if opened.CutBytes != int64(len(torn)) || !slices.Equal(types(opened.Closed), []Type{TypeStepEnd, TypeTurnEnd}) {
+	if opened.Cut.Bytes != int64(len(torn)) || !slices.Equal(types(opened.Closed), []Type{TypeStepEnd, TypeTurnEnd}) {
 		t.Errorf("got %+v", opened)
 	}
 	t.Run("JL22 committed bytes are not rewritten", func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestRS23ADamagedLogIsNotReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	var damaged *DamagedError
-	if _, _, err := Open(l.root, l.path); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "dsh verify") {
+	if _, _, err := Open(l.root, l.path); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "dsh log") {
 		t.Errorf("got %v", err)
 	}
 	var exists *ExistsError
@@ -327,7 +327,7 @@ func TestAForeignLogIsCopiedFirst(t *testing.T) {
 			}
 			defer l.Close()
 			h := l.Header()
-			if opened.CopiedFrom != path || h.ParentSession != s.Header().ID || h.ID == s.Header().ID || opened.CutBytes != int64(len(c.tail)) {
+			if opened.CopiedFrom != path || h.ParentSession != s.Header().ID || h.ID == s.Header().ID || opened.Cut.Bytes != int64(len(c.tail)) {
 				t.Errorf("opened %+v with header %+v", opened, h)
 			}
 			if len(opened.Held) != 1 {

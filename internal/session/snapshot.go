@@ -24,6 +24,7 @@ type Snapshot struct {
 	err      error
 
 	Torn bool // the file ends in a half-written record, which is not part of it
+	Tail Tail // what lies behind what was read
 }
 
 // tries bounds how often Read begins again because the file changed under it.
@@ -31,7 +32,8 @@ const tries = 5
 
 // Read reads a log, which may be written meanwhile: without a lock, and without
 // changing it. What Open would append to close an interrupted turn exists in memory
-// only. Errors are those of Open, without the lock's.
+// only. Errors are those of Open, without the lock's. With a *DamagedError comes what
+// stands before the damage, if anything does.
 func Read(path string) (*Snapshot, error) {
 	for i := 1; ; i++ {
 		s, odd, err := read(path)
@@ -51,26 +53,36 @@ func read(path string) (s *Snapshot, odd bool, err error) {
 	}
 	defer src.close()
 	ld, err := load(src, src.size, path)
-	if err != nil || ld.cut > 0 {
+	if err != nil || ld.tail.Bytes > 0 {
 		info, statErr := os.Stat(path)
 		odd = !packed(path) && statErr == nil && info.Size() != src.size
 	}
-	if err != nil {
+	if ld == nil {
 		return nil, odd, err
 	}
-	s = &Snapshot{path: path, header: ld.header, size: ld.size, Torn: ld.cut > 0 || src.short}
-	for i, d := range closers(ld.fold) {
-		ev := d.event(ld.next+i, ld.time)
-		if err := ld.fold.check(&ev); err != nil {
-			return nil, false, fmt.Errorf("close what %s left open: %w", path, err)
+	s = &Snapshot{path: path, header: ld.header, size: ld.size, Torn: ld.tail.Torn || src.short, Tail: ld.tail}
+	if err == nil {
+		if s.closers, err = ld.close(path); err != nil {
+			return nil, false, err
 		}
-		ld.fold.apply(&ev)
-		s.closers = append(s.closers, ev)
 	}
 	s.state = ld.fold.state.clone()
 	s.inbox = ld.fold.inbox
 	s.messages, _ = ld.fold.messages()
-	return s, odd, nil
+	return s, odd, err
+}
+
+// close applies what Open would append.
+func (ld *loaded) close(path string) (closed []Event, err error) {
+	for i, d := range closers(ld.fold) {
+		ev := d.event(ld.next+i, ld.time)
+		if err := ld.fold.check(&ev); err != nil {
+			return nil, fmt.Errorf("close what %s left open: %w", path, err)
+		}
+		ld.fold.apply(&ev)
+		closed = append(closed, ev)
+	}
+	return closed, nil
 }
 
 // Header is the log's first line.
