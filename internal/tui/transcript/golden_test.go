@@ -187,7 +187,7 @@ func notices() *script {
 	s.say(5, llm.TextBlock("Half an ans"))
 	s.add(retry(2, llm.CodeStreamClosed, 0), session.RetryStarted{RetryID: "r", Turn: 1, Step: 1, Retry: 2})
 	s.answer(llm.TextBlock("A whole answer."))
-	s.add(session.Raw{T: "compaction/start", Data: []byte(`{"compactionId":"k"}`)}, session.Raw{T: "compaction/summary", Data: []byte(`{"summary":[{"type":"text","text":"The user said hello."}]}`)}, session.Raw{T: "compaction/end"})
+	s.add(session.CompactionStart{CompactionID: "k"}, session.CompactionSummary{CompactionID: "k", Summary: []llm.Block{llm.TextBlock("The user said hello.")}}, session.CompactionEnd{CompactionID: "k"})
 	s.add(session.TurnBudget{Turn: 1, Kind: "steps", Limit: 200, Used: 160}, note("notice", "<notice>\nYou have now called grep 3 times in a row with the same arguments. If the result does not help, try something else.\n</notice>"))
 	s.add(session.PolicyPreset{Preset: "full"}, session.PolicyRule{Scope: "session", Pattern: "bash(go test:*)", Decision: session.Allow})
 	s.add(session.RequestHeader{Reason: "change", Header: llm.Header{Config: llm.Config{Model: "deepseek-v4-pro"}}}, session.Raw{T: "job/started"})

@@ -104,6 +104,10 @@ func (p *Projection) apply(ev *session.Event) {
 		p.inbox.spliced(&d, p.turn, p.turnOpen)
 	case session.InboxHeld:
 		p.inbox.hold(&d)
+	case session.CompactionStart, session.CompactionSummary, session.CompactionEnd:
+		p.compaction(ev)
+	case session.CompactionPrune:
+		// people see the result as it was
 	default:
 		p.notice(ev)
 	}
