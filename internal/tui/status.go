@@ -36,6 +36,7 @@ type progress struct {
 	tokens  int       // streamed in this turn, estimated until usage says better
 	until   time.Time // of a retry's wait
 	title   string
+	first   string // the beginning of the first prompt
 }
 
 func (p *progress) apply(ev *session.Event) {
@@ -43,6 +44,10 @@ func (p *progress) apply(ev *session.Event) {
 	switch data := ev.Data.(type) {
 	case session.TurnStart:
 		p.started, p.heard, p.phase, p.tokens = at, at, phaseWaiting, 0
+	case session.UserMessage:
+		if p.first == "" && data.Source.Kind == llm.FromUser {
+			p.first, _, _ = strings.Cut(strings.TrimSpace(data.PlainText()), "\n")
+		}
 	case session.RequestSent:
 		p.phase, p.heard = phaseWaiting, at
 	case session.RequestHeader:
