@@ -10,7 +10,7 @@ import (
 
 func TestDraftComesBack(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "draft")
+	path := filepath.Join(t.TempDir(), "drafts", "draft")
 	c := newAt("fix this:\n")
 	c.Paste(lines(30))
 	c.Type(" 你好")
