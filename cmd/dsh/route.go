@@ -60,6 +60,9 @@ func (e *engine) modelRoute(settings *config.Loaded) (loop.Route, error) {
 	if err != nil {
 		return loop.Route{}, err
 	}
+	if risk := settings.PlainHTTP(name); risk != "" {
+		e.notes = append(e.notes, risk)
+	}
 	if key == "" {
 		key = "none" // an endpoint that wants no key gets something that is none
 	}
