@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -96,12 +98,20 @@ func profileFor(name, baseURL string) openai.Profile {
 
 // scriptRoute serves a script in this process, over pipes, through the real client.
 func (e *engine) scriptRoute(file string) (loop.Route, error) {
+	if file == "" {
+		return loop.Route{}, usage(errors.New("the model script: names no file: give script:FILE"))
+	}
 	file, err := filepath.Abs(file) // the session may be continued from elsewhere
 	if err != nil {
 		return loop.Route{}, err
 	}
 	script, err := llmtest.Load(file)
-	if err != nil {
+	switch info, statErr := os.Stat(file); {
+	case errors.Is(err, os.ErrNotExist):
+		return loop.Route{}, usage(fmt.Errorf("the model's script %s is not there: name another model or file (-m)", file))
+	case statErr == nil && info.IsDir():
+		return loop.Route{}, usage(fmt.Errorf("the model's script %s is a directory: name a file (-m script:FILE)", file))
+	case err != nil:
 		return loop.Route{}, usage(err)
 	}
 	e.script = llmtest.NewServer(script)
