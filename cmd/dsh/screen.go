@@ -17,8 +17,22 @@ import (
 	"dsh/internal/tui/term"
 )
 
-// talk is a conversation: on the screen where there is one, else line by line.
+// talk is a conversation. A person who has no key yet is asked for one first.
 func talk(ctx context.Context, s streams, o engineOptions, prompt string) error {
+	for {
+		err := converse(ctx, s, o, prompt)
+		var missing *config.MissingKeyError
+		if !errors.As(err, &missing) || !isTerminal(s.in) || !isTerminal(s.err) {
+			return err
+		}
+		if err := setUp(ctx, s, &o, missing); err != nil {
+			return err
+		}
+	}
+}
+
+// converse talks on the screen where there is one, else line by line.
+func converse(ctx context.Context, s streams, o engineOptions, prompt string) error {
 	in, inOK := s.in.(*os.File)
 	out, outOK := s.out.(*os.File)
 	env := term.Detect(s.getenv)

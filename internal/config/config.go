@@ -44,6 +44,7 @@ const (
 	Project Layer = "project"
 	Env     Layer = "env"
 	Flag    Layer = "flag"
+	Stored  Layer = "stored" // of keys only
 )
 
 // Origin says where a value comes from.
@@ -51,14 +52,14 @@ type Origin struct {
 	Layer Layer
 	File  string // user, project
 	Line  int    // user, project; from 1
-	Name  string // env: the variable; flag: with its dashes
+	Name  string // env: the variable; flag: with its dashes; stored: the file
 }
 
 func (o Origin) String() string {
 	switch o.Layer {
 	case User, Project:
 		return fmt.Sprintf("%s:%d", o.File, o.Line)
-	case Env, Flag:
+	case Env, Flag, Stored:
 		return o.Name
 	}
 	return string(Default)
