@@ -76,9 +76,10 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 		History:  filepath.Join(paths.Home, "history.jsonl"),
 		Drafts:   filepath.Join(paths.Home, "drafts"),
 		Version:  early.Version,
+		Home:     s.getenv("HOME"),
 	})
 	if header.ID != "" {
-		fmt.Fprintf(s.err, "session %s (dsh resume %[1]s)\n", shortID(header.ID))
+		fmt.Fprintf(s.err, "Resume: dsh resume %s\n", shortID(header.ID))
 	}
 	var signal *tui.SignalError
 	if errors.As(err, &signal) {
@@ -111,7 +112,10 @@ func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	at := newMentions(e.cwd)
+	e.stop = append(e.stop, at.close)
 	return &tui.Opened{
+		Files:     at.find,
 		Agent:     e.agent,
 		Events:    e.log.Reader(0),
 		Status:    status,

@@ -8,6 +8,7 @@ import (
 
 	"dsh/internal/llm"
 	"dsh/internal/session"
+	"dsh/internal/termtext"
 )
 
 // phase is what a running turn is doing, in the word that the running line shows.
@@ -91,26 +92,33 @@ func (p *progress) chunk(c *llm.Chunk) {
 	p.tokens += (len(c.Text) + len(c.ArgumentsDelta) + bytesPerToken - 1) / bytesPerToken
 }
 
-// running is the line of a running turn, without its spinner.
-func (p *progress) running(now time.Time, interruptKey string) string {
-	text := string(p.phase)
+// running is the line of a running turn, without its spinner. Where it is narrow the
+// model and the tokens go first.
+func (p *progress) running(now time.Time, interruptKey string, width int) string {
+	text, model, tokens := string(p.phase), "", ""
 	switch {
 	case p.phase == phaseRetrying:
 		text += " in " + clock(max(0, p.until.Sub(now)+time.Second-1))
 	case p.phase == phaseWaiting && p.model != "":
-		text += " for " + p.model
+		model = " for " + p.model
 	}
-	text += " " + clock(now.Sub(p.started))
+	rest := " " + clock(max(0, now.Sub(p.started)))
 	if silent := now.Sub(p.heard); silent >= stallAfter && (p.phase == phaseWaiting || p.phase == phaseThinking || p.phase == phaseAnswering) {
-		text += " · no data for " + clock(silent)
+		rest += " · no data for " + clock(silent)
 	}
 	if p.tokens > 0 {
-		text += " · " + amount(p.tokens) + " tok"
+		tokens = " · " + amount(p.tokens) + " tok"
 	}
+	end := " · " + interruptKey + " interrupt"
 	if p.phase == phaseStopping {
-		return text
+		end = ""
 	}
-	return text + " · " + interruptKey + " interrupt"
+	for _, line := range []string{text + model + rest + tokens + end, text + rest + tokens + end} {
+		if termtext.Width(line) <= width {
+			return line
+		}
+	}
+	return text + rest + end
 }
 
 // share is the used part of the context, in percent; ok is false when the window or
