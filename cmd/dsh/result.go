@@ -62,8 +62,10 @@ func (t *tally) apply(ev *session.Event) {
 		t.sent = time.UnixMilli(ev.Time)
 	case session.AssistantMessage:
 		t.answer(&p)
+	case session.CompactionSummary:
+		t.spend(p.Usage, p.Provider, p.Model)
 	case session.ToolResult:
-		if meta, ok := session.DecodeMeta(p.Meta); ok && meta.Refused != nil {
+		if meta, ok := session.DecodeMeta(p.Meta); ok && meta.Refused != nil && !ev.Replaces() {
 			t.result.Refused = append(t.result.Refused, *meta.Refused)
 		}
 	case session.TurnEnd:
@@ -76,20 +78,24 @@ func (t *tally) answer(p *session.AssistantMessage) {
 	if text := p.Message.PlainText(); text != "" {
 		t.result.Text = text
 	}
-	source := p.Message.Source
-	if p.Usage == nil {
+	t.spend(p.Usage, p.Message.Source.Provider, p.Message.Source.Model)
+}
+
+// spend adds up what the provider counted; nil says that it did not.
+func (t *tally) spend(used *llm.Usage, provider, model string) {
+	if used == nil {
 		t.unknown = true
 		return
 	}
 	u := &t.result.Usage
-	u.Input += p.Usage.InputTokens + count(p.Usage.CacheWriteTokens)
-	u.Output += p.Usage.OutputTokens
-	u.CacheRead += count(p.Usage.CacheReadTokens)
-	u.Reasoning += count(p.Usage.ReasoningTokens)
-	info, known := llm.Lookup(source.Provider, source.Model)
+	u.Input += used.InputTokens + count(used.CacheWriteTokens)
+	u.Output += used.OutputTokens
+	u.CacheRead += count(used.CacheReadTokens)
+	u.Reasoning += count(used.ReasoningTokens)
+	info, known := llm.Lookup(provider, model)
 	var nano int64
 	if known {
-		nano, known = llm.Cost(*p.Usage, info, t.sent)
+		nano, known = llm.Cost(*used, info, t.sent)
 	}
 	t.nano += nano
 	t.unknown = t.unknown || !known

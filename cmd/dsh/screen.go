@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"dsh/internal/config"
 	"dsh/internal/early"
 	"dsh/internal/llm"
+	"dsh/internal/loop"
 	"dsh/internal/policy"
 	"dsh/internal/session"
 	"dsh/internal/tui"
@@ -46,6 +48,8 @@ func converse(ctx context.Context, s streams, o engineOptions, prompt string) er
 type screen struct {
 	s streams
 	o engineOptions
+
+	now atomic.Pointer[engine] // of the session on the screen
 }
 
 func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t term.Options) error {
@@ -70,6 +74,7 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 		Open:     sc.openNamed,
 		Sessions: func() ([]session.Entry, error) { return session.List(sessionsDir(paths)) },
 		Models:   llm.Models,
+		Commands: []tui.Command{{Name: "compact", Args: "[focus]", Help: "replace what was said so far by a summary", Run: sc.compact}},
 		Presets:  []string{string(policy.PresetReadOnly), string(policy.PresetAsk), string(policy.PresetWorkspace)},
 		Present:  e.tools.Present,
 		Editor:   editor(s.getenv),
@@ -86,6 +91,16 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 		return &exitError{code: exitSignal + int(signal.Signal)}
 	}
 	return err
+}
+
+// compact runs until the summary is on disk; the screen goes on meanwhile, and what is
+// sent waits for it.
+func (sc *screen) compact(ctx context.Context, focus string) (string, error) {
+	err := sc.now.Load().agent.Compact(ctx, focus)
+	if errors.Is(err, loop.ErrNothingToCompact) {
+		return nothingToCompact, nil
+	}
+	return "", err
 }
 
 // openNamed opens another session with the settings of now; "" is a new one.
@@ -114,6 +129,7 @@ func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
 	}
 	at := newMentions(e.cwd)
 	e.stop = append(e.stop, at.close)
+	sc.now.Store(e)
 	return &tui.Opened{
 		Files:     at.find,
 		Agent:     e.agent,

@@ -14,6 +14,8 @@ type Settings struct {
 	MaxSteps   int           // of one turn
 	MaxTime    time.Duration // of one turn; 0 is no limit
 
+	ContextWindow int // tokens; 0 is what is known about the model
+
 	RetryMaxAttempts int           // of one step, the first included
 	RetryMaxWait     time.Duration // before one attempt, whoever asks for it
 

@@ -66,7 +66,7 @@ type Options struct {
 	Redact func(text string) (clean string, found bool)
 
 	// OnStatus hears of idle -> running -> idle, in order, never under a lock, and
-	// from a goroutine of the Agent: it must return soon.
+	// from a goroutine of the Agent, or of the caller of Compact: it must return soon.
 	OnStatus func(running bool)
 
 	// Random is the source of jitter, in [0,1). Nil: math/rand.

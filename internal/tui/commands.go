@@ -71,6 +71,9 @@ func (m *model) command(name, args string) tea.Cmd {
 				if err != nil {
 					return noteMsg("✗ /" + c.Name + ": " + err.Error())
 				}
+				if text == "" {
+					return nil // what it did is on the screen
+				}
 				return noteMsg(text)
 			}
 		}

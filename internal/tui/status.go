@@ -21,6 +21,7 @@ const (
 	phaseWorking   phase = "Working"
 	phaseRetrying  phase = "Retrying"
 	phaseStopping  phase = "Stopping"
+	phaseCompact   phase = "Compacting"
 )
 
 // stallAfter is how long a provider may be silent before the running line says so.
@@ -51,6 +52,17 @@ func (p *progress) apply(ev *session.Event) {
 			p.first, _, _ = strings.Cut(strings.TrimSpace(data.PlainText()), "\n")
 		}
 	case session.RequestSent:
+		if p.heard = at; data.Aside == nil {
+			p.phase = phaseWaiting
+		}
+	case session.CompactionStart:
+		p.phase, p.heard = phaseCompact, at
+		if data.Turn == nil {
+			p.started, p.tokens = at, 0
+		}
+	case session.CompactionSummary: // the count of the next answer is exact again
+		p.context = max(0, p.context-data.ShadowedTokenCount)
+	case session.CompactionEnd:
 		p.phase, p.heard = phaseWaiting, at
 	case session.RequestHeader:
 		p.model = data.Header.Config.Model
