@@ -14,10 +14,13 @@ type Price struct {
 // deepseekPeak is by how much everything is dearer in DeepSeek's peak windows.
 const deepseekPeak = 2
 
-// Cost is the price of a request in nano-dollars. It goes by the time at which the
-// request started. known is false when the model's price is not known: show "n/a",
-// never zero.
+// Cost is the price of a request in nano-dollars: what the provider said, else what
+// the model's price was when the request started. known is false when neither is
+// known: show "n/a", never zero.
 func Cost(u Usage, m ModelInfo, at time.Time) (nano int64, known bool) {
+	if u.CostNano != nil {
+		return *u.CostNano, true
+	}
 	if m.Price == nil {
 		return 0, false
 	}
