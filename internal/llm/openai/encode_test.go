@@ -239,7 +239,7 @@ func TestV25ReasoningIsReplayed(t *testing.T) {
 	}
 }
 
-func TestLLM02LLM03EmptyContents(t *testing.T) {
+func TestLLM02LLM03V13EmptyContents(t *testing.T) {
 	t.Parallel()
 	body := encoded(t, "deepseek", deepseekHeader, userSays("hi"), calls1(callBlock("a", "x", "")), result("a", ""))
 	for _, want := range []string{

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"dsh/internal/llm"
+	"dsh/internal/llm/llmtest"
 )
 
 // wireCase is an answer and what must come of it.
@@ -27,16 +29,40 @@ type wireCase struct {
 	more                   func(*testing.T, outcome)
 }
 
+// check feeds the bytes to the client from memory, and those of a stream also
+// through a server that writes them a few at a time.
 func (w wireCase) check(t *testing.T) {
-	profile := w.profile
-	if profile == "" {
-		profile = "deepseek"
-	}
-	respond := serving(w.stream)
+	profile := cmp.Or(w.profile, "deepseek")
 	if w.resp != nil {
-		respond = func(r *http.Request) (*http.Response, error) { drain(r); return w.resp(), nil }
+		w.judge(t, run(t, newClient(t, profile, func(r *http.Request) (*http.Response, error) { drain(r); return w.resp(), nil }), ask("hi")))
+		return
 	}
-	o := run(t, newClient(t, profile, respond), ask("hi"))
+	w.judge(t, run(t, newClient(t, profile, serving(w.stream)), ask("hi")))
+	server := serveRaw(t, w.stream)
+	w.judge(t, run(t, newClient(t, profile, server.Pipe().RoundTrip), ask("hi")))
+	if err := server.Done(); err != nil {
+		t.Error(err)
+	}
+}
+
+// serveRaw is a server that answers one request with exactly these bytes.
+func serveRaw(t *testing.T, stream string) *llmtest.Server {
+	t.Helper()
+	var escaped strings.Builder
+	for _, c := range []byte(stream) {
+		fmt.Fprintf(&escaped, `\x%02x`, c)
+	}
+	script, err := llmtest.Parse("raw", strings.NewReader("lenient\n== bytes\nsplit 61\nraw "+escaped.String()+"\neof\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := llmtest.NewServer(script)
+	t.Cleanup(func() { _ = server.Close() })
+	return server
+}
+
+func (w wireCase) judge(t *testing.T, o outcome) {
+	t.Helper()
 	kind := w.kind
 	if kind == "" {
 		kind = llm.Stop
