@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,6 +63,9 @@ func (e *engine) modelRoute(settings *config.Loaded) (loop.Route, error) {
 	if err != nil {
 		return loop.Route{}, err
 	}
+	if risk := settings.PlainHTTP(name); risk != "" {
+		e.notes = append(e.notes, risk)
+	}
 	if key == "" {
 		key = "none" // an endpoint that wants no key gets something that is none
 	}
@@ -112,9 +118,18 @@ func profileFor(name, baseURL string) openai.Profile {
 
 // scriptRoute serves a script in this process, over pipes, through the real client.
 func (e *engine) scriptRoute(file string) (loop.Route, error) {
+	if file == "" {
+		return loop.Route{}, usage(errors.New("script: names no file: write script:FILE"))
+	}
 	file, err := filepath.Abs(file) // the session may be continued from elsewhere
 	if err != nil {
 		return loop.Route{}, err
+	}
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		return loop.Route{}, usage(fmt.Errorf("there is no script %s: choose another model with -m", file))
+	case err == nil && info.IsDir():
+		return loop.Route{}, usage(fmt.Errorf("script %s is a directory: name a file in it", file))
 	}
 	script, err := llmtest.Load(file)
 	if err != nil {

@@ -3,9 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-
-	"golang.org/x/term"
 
 	"dsh/internal/session"
 	"dsh/internal/termtext"
@@ -107,9 +104,4 @@ func retryLine(ev *session.Event) string {
 	}
 	return fmt.Sprintf("dsh: %s: %s: trying again in %.1fs (%d of %d)", p.Failure.Code, p.Failure.Message,
 		float64(p.DelayMs)/1000, p.Retry, count(p.MaxRetries))
-}
-
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

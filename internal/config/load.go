@@ -14,7 +14,7 @@ import (
 // Loaded are the settings with their origins. It is not changed after Load.
 type Loaded struct {
 	Settings
-	Warnings []string // what was ignored or is risky, for the user to read; may quote file content
+	Warnings []string // what was ignored, for the user to read; may quote file content
 
 	origins map[string]Origin
 	env     func(string) string
@@ -46,7 +46,6 @@ func Load(p Paths, env func(string) string, flags map[string]string, trusted boo
 	if err := l.flags(flags); err != nil {
 		return nil, err
 	}
-	l.warnPlainHTTP()
 	return l, l.check()
 }
 
@@ -164,16 +163,17 @@ func (l *Loaded) check() error {
 	return nil
 }
 
-func (l *Loaded) warnPlainHTTP() {
-	for _, name := range l.providerNames() {
-		p := l.Providers[name]
-		u, err := url.Parse(p.BaseURL)
-		if err != nil || u.Scheme != "http" || p.KeyEnv == "" || u.Hostname() == "localhost" {
-			continue
-		}
-		if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsLoopback() {
-			o := l.Origin("provider." + name + ".base_url")
-			l.Warnings = append(l.Warnings, fmt.Sprintf("%s: the key of %s is sent unencrypted to %s: use https", o, name, u.Host))
-		}
+// PlainHTTP is what to tell the user before the provider's key is sent unencrypted; ""
+// if it is not.
+func (l *Loaded) PlainHTTP(provider string) string {
+	p := l.Providers[provider]
+	u, err := url.Parse(p.BaseURL)
+	if err != nil || u.Scheme != "http" || p.KeyEnv == "" || u.Hostname() == "localhost" {
+		return ""
 	}
+	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsLoopback() {
+		return ""
+	}
+	o := l.Origin("provider." + provider + ".base_url")
+	return fmt.Sprintf("%s: the key of %s is sent unencrypted to %s: use https", o, provider, u.Host)
 }

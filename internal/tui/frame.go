@@ -16,7 +16,7 @@ import (
 const (
 	maxTail    = 8
 	maxThought = 3
-	maxTools   = 4
+	maxTools   = 5
 	maxQueue   = 3
 	maxInput   = 8
 	maxPopup   = 8
@@ -169,7 +169,7 @@ func (m *model) toolRows(now time.Time, n int) []string {
 			continue
 		}
 		drawn := m.render.Rows(b, o)
-		for len(drawn) > 0 && drawn[0] == "" {
+		for m.height < low && len(drawn) > 0 && drawn[0] == "" {
 			drawn = drawn[1:]
 		}
 		rows = append(rows, drawn...)

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -152,11 +153,7 @@ func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, wid
 		segments = append(segments, fmt.Sprintf("%d held", held))
 	}
 	if width >= 60 {
-		model := o.Model
-		if _, name, ok := strings.Cut(model, "/"); ok {
-			model = name
-		}
-		segments = append(segments, strings.TrimSpace(model+" "+o.Effort))
+		segments = append(segments, strings.TrimSpace(path.Base(o.Model)+" "+o.Effort)) // without the provider
 	}
 	return segments
 }
