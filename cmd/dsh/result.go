@@ -43,11 +43,10 @@ type errorJSON struct {
 // tally folds the events of one run into its result. Events of earlier runs of the
 // session are not fed to it.
 type tally struct {
-	result  result
-	nano    int64
-	unknown bool      // a request whose price nobody knows
-	sent    time.Time // of the request that is being answered
-	end     session.EndReason
+	result result
+	bill   llm.Bill
+	sent   time.Time // of the request that is being answered
+	end    session.EndReason
 }
 
 func newTally(id string) *tally {
@@ -61,7 +60,14 @@ func (t *tally) apply(ev *session.Event) {
 	case session.RequestSent:
 		t.sent = time.UnixMilli(ev.Time)
 	case session.AssistantMessage:
-		t.answer(&p)
+		if text := p.Message.PlainText(); text != "" {
+			t.result.Text = text
+		}
+		t.spend(p.Usage, p.Message.Source.Provider, p.Message.Source.Model)
+	case session.CompactionSummary:
+		if p.LLMStreamCall {
+			t.spend(p.Usage, p.Provider, p.Model)
+		}
 	case session.ToolResult:
 		if meta, ok := session.DecodeMeta(p.Meta); ok && meta.Refused != nil {
 			t.result.Refused = append(t.result.Refused, *meta.Refused)
@@ -72,35 +78,24 @@ func (t *tally) apply(ev *session.Event) {
 	}
 }
 
-func (t *tally) answer(p *session.AssistantMessage) {
-	if text := p.Message.PlainText(); text != "" {
-		t.result.Text = text
-	}
-	source := p.Message.Source
-	if p.Usage == nil {
-		t.unknown = true
+func (t *tally) spend(used *llm.Usage, provider, model string) {
+	t.bill.Add(used, provider, model, t.sent)
+	if used == nil {
 		return
 	}
 	u := &t.result.Usage
-	u.Input += p.Usage.InputTokens + count(p.Usage.CacheWriteTokens)
-	u.Output += p.Usage.OutputTokens
-	u.CacheRead += count(p.Usage.CacheReadTokens)
-	u.Reasoning += count(p.Usage.ReasoningTokens)
-	info, known := llm.Lookup(source.Provider, source.Model)
-	var nano int64
-	if known {
-		nano, known = llm.Cost(*p.Usage, info, t.sent)
-	}
-	t.nano += nano
-	t.unknown = t.unknown || !known
+	u.Input += used.InputTokens + count(used.CacheWriteTokens)
+	u.Output += used.OutputTokens
+	u.CacheRead += count(used.CacheReadTokens)
+	u.Reasoning += count(used.ReasoningTokens)
 }
 
 // finish completes the result: err is what kept the run from going on, if not a
 // turn's own end.
 func (t *tally) finish(err error) result {
 	r := t.result
-	if !t.unknown && r.Usage != (usageJSON{}) {
-		usd := float64(t.nano) / 1e9
+	if nano, known := t.bill.Total(); known {
+		usd := float64(nano) / 1e9
 		r.Cost = &usd
 	}
 	if err != nil {
