@@ -43,11 +43,10 @@ type errorJSON struct {
 // tally folds the events of one run into its result. Events of earlier runs of the
 // session are not fed to it.
 type tally struct {
-	result  result
-	nano    int64
-	unknown bool      // a request whose price nobody knows
-	sent    time.Time // of the request that is being answered
-	end     session.EndReason
+	result result
+	bill   llm.Bill
+	sent   time.Time // of the request that is being answered
+	end    session.EndReason
 }
 
 func newTally(id string) *tally {
@@ -63,7 +62,9 @@ func (t *tally) apply(ev *session.Event) {
 	case session.AssistantMessage:
 		t.answer(&p)
 	case session.CompactionSummary:
-		t.spend(p.Usage, p.Provider, p.Model)
+		if p.LLMStreamCall {
+			t.spend(p.Usage, p.Provider, p.Model)
+		}
 	case session.ToolResult:
 		if meta, ok := session.DecodeMeta(p.Meta); ok && meta.Refused != nil && !ev.Replaces() {
 			t.result.Refused = append(t.result.Refused, *meta.Refused)
@@ -83,8 +84,8 @@ func (t *tally) answer(p *session.AssistantMessage) {
 
 // spend adds up what the provider counted; nil says that it did not.
 func (t *tally) spend(used *llm.Usage, provider, model string) {
+	t.bill.Add(used, provider, model, t.sent)
 	if used == nil {
-		t.unknown = true
 		return
 	}
 	u := &t.result.Usage
@@ -92,21 +93,14 @@ func (t *tally) spend(used *llm.Usage, provider, model string) {
 	u.Output += used.OutputTokens
 	u.CacheRead += count(used.CacheReadTokens)
 	u.Reasoning += count(used.ReasoningTokens)
-	info, known := llm.Lookup(provider, model)
-	var nano int64
-	if known {
-		nano, known = llm.Cost(*used, info, t.sent)
-	}
-	t.nano += nano
-	t.unknown = t.unknown || !known
 }
 
 // finish completes the result: err is what kept the run from going on, if not a
 // turn's own end.
 func (t *tally) finish(err error) result {
 	r := t.result
-	if !t.unknown && r.Usage != (usageJSON{}) {
-		usd := float64(t.nano) / 1e9
+	if nano, known := t.bill.Total(); known {
+		usd := float64(nano) / 1e9
 		r.Cost = &usd
 	}
 	if err != nil {

@@ -96,7 +96,7 @@ func (v *view) finish(runErr error) error {
 		v.note("dsh: " + r.Error.Code + ": " + r.Error.Message)
 	}
 	if v.watched {
-		v.note(fmt.Sprintf("session %s · %d steps · %d tokens in, %d out", shortID(r.Session), r.Steps, r.Usage.Input+r.Usage.CacheRead, r.Usage.Output))
+		v.note(fmt.Sprintf("session %s · %d steps · %d tokens in, %d out · %s", shortID(r.Session), r.Steps, r.Usage.Input+r.Usage.CacheRead, r.Usage.Output, v.tally.bill))
 	}
 	return nil
 }
