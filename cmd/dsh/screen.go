@@ -38,6 +38,13 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 	o.asks = true
 	sc := &screen{s: s, o: o}
 	first, e, err := sc.open(o)
+	if missing := (*config.MissingKeyError)(nil); errors.As(err, &missing) {
+		saved, setupErr := firstRun(ctx, s, o, missing, t)
+		if setupErr != nil || !saved {
+			return errors.Join(setupErr, err)
+		}
+		first, e, err = sc.open(o)
+	}
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ func (l *Loaded) Route() (name string, p Provider, model string, err error) {
 	return name, p, model, nil
 }
 
-// Key is the key for a provider, read from its variable now. Blanks, a byte order
+// Key is the key for a provider, read now: from its variable, else from the file of
+// credentials. Blanks, a byte order
 // mark and quotes around it are dropped. It is "" without an error if the provider
 // wants none. The error is a *MissingKeyError or an *Error, and never holds the value.
 func (l *Loaded) Key(provider string) (string, Origin, error) {
@@ -39,11 +40,18 @@ func (l *Loaded) Key(provider string) (string, Origin, error) {
 	origin := Origin{Layer: Env, Name: p.KeyEnv}
 	k := trimKey(l.env(p.KeyEnv))
 	if k == "" {
+		c, err := readCredentials(l.credentials)
+		if err != nil {
+			return "", Origin{}, err
+		}
+		k, origin = trimKey(c.Keys[provider]), Origin{Layer: User, File: l.credentials, Name: credentialsName}
+	}
+	if k == "" {
 		return "", Origin{}, &MissingKeyError{Provider: provider, Variable: p.KeyEnv}
 	}
 	for i := range len(k) {
 		if k[i] < '!' || k[i] > '~' {
-			return "", Origin{}, &Error{Key: p.KeyEnv,
+			return "", Origin{}, &Error{File: origin.File, Key: p.KeyEnv,
 				Message: fmt.Sprintf("character %d of the key is a blank, a control character or not ASCII: set it again", i+1)}
 		}
 	}

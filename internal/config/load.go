@@ -18,6 +18,8 @@ type Loaded struct {
 
 	origins map[string]Origin
 	env     func(string) string
+
+	credentials string // path of the file of keys, "" for none
 }
 
 // Load reads the layers in their order: defaults, the user's file, the project's,
@@ -29,7 +31,7 @@ type Loaded struct {
 // permission, more deny rules, a lower limit. The rest of it is ignored with a
 // warning.
 func Load(p Paths, env func(string) string, flags map[string]string, trusted bool) (*Loaded, error) {
-	l := &Loaded{Settings: defaults(), origins: map[string]Origin{}, env: env}
+	l := &Loaded{Settings: defaults(), origins: map[string]Origin{}, env: env, credentials: p.Credentials()}
 	if p.UserConfig != "" {
 		if err := l.file(p.UserConfig, User, nil); err != nil {
 			return nil, err
