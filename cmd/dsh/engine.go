@@ -142,9 +142,10 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		Environment: func() llm.Message {
 			return prompt.EnvMessage(prompt.Gather(cwd, s.getenv, time.Now()))
 		},
-		Budgets: loop.Budgets{Steps: settings.MaxSteps, Time: settings.MaxTime},
-		Retry:   loop.RetryPolicy{Attempts: settings.RetryMaxAttempts, HeaderCap: settings.RetryMaxWait},
-		Redact:  keyRedactor(settings),
+		Budgets:  loop.Budgets{Steps: settings.MaxSteps, Time: settings.MaxTime},
+		Fallback: e.fallback(settings),
+		Retry:    loop.RetryPolicy{Attempts: settings.RetryMaxAttempts, HeaderCap: settings.RetryMaxWait},
+		Redact:   keyRedactor(settings),
 
 		Asks:     o.asks,
 		OnStatus: o.onStatus,

@@ -82,6 +82,23 @@ func (e *engine) modelRoute(settings *config.Loaded) (loop.Route, error) {
 	return r, nil
 }
 
+// fallback is the routes to the models of the user's list. One that cannot be reached,
+// for lack of a key say, is told and left out: the first model may do without it.
+func (e *engine) fallback(settings *config.Loaded) []loop.Route {
+	var routes []loop.Route
+	for _, name := range settings.Fallback {
+		other := *settings
+		other.Model, other.Effort, other.ContextWindow = name, "", 0
+		r, err := e.modelRoute(&other)
+		if err != nil {
+			e.notes = append(e.notes, fmt.Sprintf("the fallback %s cannot be used: %v", name, err))
+			continue
+		}
+		routes = append(routes, r)
+	}
+	return routes
+}
+
 // windowed gives a route its window and the limit of an answer; 0 is unknown.
 func windowed(r loop.Route, window, maxOutput int) loop.Route {
 	r.Window, r.Config.MaxTokens = window, maxOutput

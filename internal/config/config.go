@@ -13,6 +13,8 @@ type Settings struct {
 	MaxSteps   int           // of one turn
 	MaxTime    time.Duration // of one turn; 0 is no limit
 
+	Fallback []string // models that take over when the first one's retries are spent, in order
+
 	ContextWindow int // tokens; 0 is what is known about the model
 
 	RetryMaxAttempts int           // of one step, the first included

@@ -62,6 +62,8 @@ var keys = []key{
 const (
 	keyAllow = "permissions.allow"
 	keyDeny  = "permissions.deny"
+
+	keyFallback = "fallback"
 )
 
 func defaults() Settings {
@@ -86,6 +88,9 @@ func (s *Settings) set(e entry) error {
 		}
 		return keys[i].set(s, e.text)
 	}
+	if e.key == keyFallback {
+		return s.setFallback(e)
+	}
 	if e.key == keyAllow || e.key == keyDeny {
 		if e.kind != unstable.Array {
 			return fmt.Errorf(`want a list such as ["bash(go test:*)"]`)
@@ -104,6 +109,21 @@ func (s *Settings) set(e entry) error {
 		return s.setProvider(name, field, e.text)
 	}
 	return fmt.Errorf("no such setting%s", suggest(e.key))
+}
+
+// setFallback takes the list as a whole: the last layer that has one wins.
+func (s *Settings) setFallback(e entry) error {
+	if e.kind != unstable.Array {
+		return fmt.Errorf(`want a list of models such as ["deepseek-v4-pro"]`)
+	}
+	s.Fallback = nil
+	for _, r := range e.list {
+		if err := printable(r.Text); err != nil {
+			return err
+		}
+		s.Fallback = append(s.Fallback, r.Text)
+	}
+	return nil
 }
 
 func (s *Settings) setProvider(name, field, v string) error {

@@ -64,7 +64,7 @@ func New(o Options) (*Agent, error) {
 	}
 	o.fill()
 	a := &Agent{o: o, log: o.Log, route: o.Route, preset: o.Rules.Preset, redacted: map[string]bool{}}
-	a.recoveries = append(slices.Clone(o.Extensions.RequestError), &overflow{a}, &backoff{a})
+	a.recoveries = append(slices.Clone(o.Extensions.RequestError), &overflow{a}, &backoff{a}, &fallback{a})
 	a.d.init(a)
 	return a, nil
 }

@@ -72,7 +72,7 @@ func (c *compaction) bounded() *compaction {
 // of the conversation by now, and counts. A compaction that fails costs the turn
 // nothing; the request is sent as it is.
 func (t *turn) makeRoom() error {
-	route, m := t.a.currentRoute(), &t.a.d.meter
+	route, m := t.a.turnRoute(), &t.a.d.meter
 	limit := pressure(route)
 	if route.Model == nil || route.Window <= 0 || m.total() < max(limit, m.rest) {
 		return nil

@@ -54,8 +54,9 @@ type Options struct {
 
 	Budgets     Budgets
 	Retry       RetryPolicy
-	MaxParallel int  // 0: DefaultParallel
-	Asks        bool // a person can answer; otherwise what would ask is denied
+	Fallback    []Route // take over, one after another, when a request's retries are spent
+	MaxParallel int     // 0: DefaultParallel
+	Asks        bool    // a person can answer; otherwise what would ask is denied
 
 	Extensions Extensions
 

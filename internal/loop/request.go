@@ -27,7 +27,7 @@ const (
 // it hit the output limit: there is nothing to act on), or the failure that a
 // recovery may look at, or an error that ends the turn.
 func (t *turn) request(attempt int) (*llm.Message, *llm.Failure, error) {
-	t.route = t.a.currentRoute()
+	t.route = t.a.turnRoute()
 	route := t.route
 	if route.Model == nil {
 		return nil, nil, &llm.Failure{Code: llm.CodeConfig,

@@ -86,7 +86,7 @@ func (r *retries) apply(ev *session.Event) {
 
 func chainKey(provider, policyKey string) string { return provider + "\x00" + policyKey }
 
-// backoff is the recovery that comes last: it waits and sends again, as long as the
+// backoff is our own recovery of failures that pass: it waits and sends again, as long as the
 // failure may pass and the policy allows.
 type backoff struct{ a *Agent }
 

@@ -32,6 +32,7 @@ type driverState struct {
 	meter   meter
 	said    []said // the user's last messages, the newest last
 
+	fallen     fallen
 	overflowed bool // the last request was too long, and room was made for it
 }
 
@@ -58,12 +59,13 @@ func (d *driverState) apply(ev *session.Event) {
 	switch data := ev.Data.(type) {
 	case session.TurnStart:
 		d.open = data.Turn
+		d.fallen = fallen{}
 	case session.TurnEnd:
 		d.open = 0
 	case session.RequestHeader:
 		d.frozen, d.headerSent = &data.Header, true
 	case session.StepStart:
-		d.overflowed = false
+		d.overflowed, d.fallen.inStep = false, false
 	case session.UserMessage:
 		d.environmentSent = d.environmentSent || data.ID == d.environmentID
 		d.listen(ev.Seq, &data.Message)
