@@ -85,7 +85,7 @@ Without a command, dsh is a conversation; a prompt may begin it.`,
 	root.SetOut(out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(newRunCommand(s), newResumeCommand(s))
+	root.AddCommand(newRunCommand(s), newResumeCommand(s), newLoginCommand(s))
 	reports := s
 	reports.out = out
 	root.AddCommand(

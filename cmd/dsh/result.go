@@ -60,16 +60,13 @@ func (t *tally) apply(ev *session.Event) {
 	case session.RequestSent:
 		t.sent = time.UnixMilli(ev.Time)
 	case session.AssistantMessage:
-		if text := p.Message.PlainText(); text != "" {
-			t.result.Text = text
-		}
-		t.spend(p.Usage, p.Message.Source.Provider, p.Message.Source.Model)
+		t.answer(&p)
 	case session.CompactionSummary:
 		if p.LLMStreamCall {
 			t.spend(p.Usage, p.Provider, p.Model)
 		}
 	case session.ToolResult:
-		if meta, ok := session.DecodeMeta(p.Meta); ok && meta.Refused != nil {
+		if meta, ok := session.DecodeMeta(p.Meta); ok && meta.Refused != nil && !ev.Replaces() {
 			t.result.Refused = append(t.result.Refused, *meta.Refused)
 		}
 	case session.TurnEnd:
@@ -78,6 +75,14 @@ func (t *tally) apply(ev *session.Event) {
 	}
 }
 
+func (t *tally) answer(p *session.AssistantMessage) {
+	if text := p.Message.PlainText(); text != "" {
+		t.result.Text = text
+	}
+	t.spend(p.Usage, p.Message.Source.Provider, p.Message.Source.Model)
+}
+
+// spend adds up what the provider counted; nil says that it did not.
 func (t *tally) spend(used *llm.Usage, provider, model string) {
 	t.bill.Add(used, provider, model, t.sent)
 	if used == nil {

@@ -35,8 +35,10 @@ func (v *view) events(events []session.Event) {
 		if v.format == formatStream && v.err == nil {
 			v.err = writeJSON(v.out, ev)
 		}
-		if line := retryLine(ev); line != "" {
-			v.note(line) // a script's log is told as well
+		for _, line := range []string{retryLine(ev), compactLine(ev)} {
+			if line != "" {
+				v.note(line) // a script's log is told as well
+			}
 		}
 		if v.watched {
 			v.progress(ev)
@@ -50,6 +52,9 @@ func (v *view) progress(ev *session.Event) {
 	case session.ToolCall:
 		v.cards.begin(&p)
 	case session.ToolResult:
+		if ev.Replaces() {
+			return
+		}
 		line, body := v.cards.result(&p)
 		v.note(line)
 		for _, line := range body {
@@ -104,4 +109,19 @@ func retryLine(ev *session.Event) string {
 	}
 	return fmt.Sprintf("dsh: %s: %s: trying again in %.1fs (%d of %d)", p.Failure.Code, p.Failure.Message,
 		float64(p.DelayMs)/1000, p.Retry, count(p.MaxRetries))
+}
+
+// compactLine tells of a compaction, "" for every other event.
+func compactLine(ev *session.Event) string {
+	switch p := ev.Data.(type) {
+	case session.CompactionStart:
+		return "dsh: the conversation is long: summarising it"
+	case session.CompactionSummary:
+		return fmt.Sprintf("dsh: about %d tokens became a summary", p.ShadowedTokenCount)
+	case session.CompactionEnd:
+		if p.Error != "" {
+			return "dsh: not summarised: " + p.Error
+		}
+	}
+	return ""
 }

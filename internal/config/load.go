@@ -18,6 +18,8 @@ type Loaded struct {
 
 	origins map[string]Origin
 	env     func(string) string
+	stored  credentials
+	keys    string // the file of stored
 }
 
 // Load reads the layers in their order: defaults, the user's file, the project's,
@@ -29,7 +31,14 @@ type Loaded struct {
 // permission, more deny rules, a lower limit. The rest of it is ignored with a
 // warning.
 func Load(p Paths, env func(string) string, flags map[string]string, trusted bool) (*Loaded, error) {
-	l := &Loaded{Settings: defaults(), origins: map[string]Origin{}, env: env}
+	l := &Loaded{Settings: defaults(), origins: map[string]Origin{}, env: env, keys: p.Credentials}
+	var err error
+	if l.stored, err = loadCredentials(p.Credentials); err != nil {
+		return nil, err
+	}
+	if why := readable(p.Credentials); why != "" {
+		l.Warnings = append(l.Warnings, why)
+	}
 	if p.UserConfig != "" {
 		if err := l.file(p.UserConfig, User, nil); err != nil {
 			return nil, err

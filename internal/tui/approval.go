@@ -119,7 +119,7 @@ func (a *approval) rows(body []string, width, height int, now time.Time, th them
 		}
 		return rows
 	}
-	rows := gap([]string{th.attention(termtext.Cut(a.head(), width))})
+	rows := gap([]string{th.attention(firstLine(a.head(), width))})
 	rows = append(rows, gap(body)...)
 	rows = append(rows, gap(reason)...)
 	rows = append(rows, answers...)

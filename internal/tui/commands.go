@@ -71,6 +71,9 @@ func (m *model) command(name, args string) tea.Cmd {
 				if err != nil {
 					return noteMsg("✗ /" + c.Name + ": " + err.Error())
 				}
+				if text == "" {
+					return nil // what it did is on the screen
+				}
 				return noteMsg(text)
 			}
 		}
@@ -97,13 +100,14 @@ func (m *model) menu() []CommandHelp {
 
 // files answers an @ mention.
 func (m *model) files(query string, n int) (items []Item, note string) {
-	if m.o.Files == nil {
+	if m.open.Files == nil {
 		return nil, ""
 	}
-	for _, path := range m.o.Files(query, n) {
+	paths, note := m.open.Files(query, n)
+	for _, path := range paths {
 		items = append(items, Item{Text: path})
 	}
-	return items, ""
+	return items, note
 }
 
 func (m *model) help() tea.Cmd {

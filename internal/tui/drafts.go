@@ -9,6 +9,7 @@ import (
 
 // restoreDraft brings back what was not sent when the session was left.
 func (m *model) restoreDraft() {
+	m.rememberLeft()
 	m.composer.Reset()
 	m.draft = nil
 	if m.o.Drafts == "" {
@@ -48,6 +49,7 @@ func (m *model) flushDraft() {
 
 // clearDraft empties the composer after its text was sent.
 func (m *model) clearDraft() {
+	m.rememberLeft()
 	m.composer.Reset()
 	m.popup.Close()
 	m.flushDraft()
@@ -57,6 +59,13 @@ func (m *model) clearDraft() {
 func (m *model) dropDraft() {
 	m.remember(m.composer.Text())
 	m.clearDraft()
+}
+
+// rememberLeft keeps what was changed while looking at earlier prompts.
+func (m *model) rememberLeft() {
+	for _, text := range m.composer.Aside() {
+		m.remember(text)
+	}
 }
 
 // remember puts a text into the history, before anything can fail with it.

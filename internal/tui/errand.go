@@ -18,6 +18,7 @@ type errand struct {
 // borrow lends the composer to an errand, with a first text.
 func (m *model) borrow(e *errand, text string) {
 	m.flushDraft()
+	m.rememberLeft()
 	m.popup.Close()
 	m.search = nil
 	e.draft, e.begun = m.composer.Draft(), text
@@ -68,5 +69,6 @@ func (m *model) orphanErrand() {
 func (m *model) giveBack(e *errand) {
 	m.errand = nil
 	m.popup.Close()
+	m.rememberLeft()
 	m.composer.SetDraft(e.draft)
 }

@@ -113,7 +113,7 @@ func (m *model) fixed(now time.Time) (rows []string) {
 	}
 	if m.running {
 		glyph := m.look.Glyphs.Spin[m.spin%len(m.look.Glyphs.Spin)]
-		line := m.cut(m.th.accent(glyph) + " " + termtext.Line(m.progress.running(now, m.keys.key("escape"))))
+		line := m.cut(m.th.accent(glyph) + " " + termtext.Line(m.progress.running(now, m.keys.key("escape"), m.full()-2)))
 		rows = append([]string{line}, rows...)
 		if m.height < tiny {
 			rows = []string{line}
@@ -225,7 +225,7 @@ func (m *model) below() (rows []string) {
 		rows = m.popup.Rows(m.full(), max(1, min(maxPopup, m.height/3)))
 	case m.height >= low:
 		if hint := m.hintText(); hint != "" || m.running {
-			rows = append(rows, m.cut(m.th.secondary("  "+hint)))
+			rows = append(rows, m.cut(m.th.secondary("  "+fitHint(hint, m.full()-2))))
 		}
 	}
 	return append(rows, m.statusRow())

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,11 +63,18 @@ func (f *fakeTerminal) Send(msg tea.Msg) {
 }
 
 // noEvents is a log of which the test itself hands the events over.
-type noEvents struct{}
+type noEvents struct {
+	old atomic.Pointer[[]session.Event]
+}
 
-func (noEvents) Next() []session.Event { return nil }
-func (noEvents) Wake() <-chan struct{} { return nil }
-func (noEvents) Close()                {}
+func (e *noEvents) Next() []session.Event {
+	if old := e.old.Swap(nil); old != nil {
+		return *old
+	}
+	return nil
+}
+func (*noEvents) Wake() <-chan struct{} { return nil }
+func (*noEvents) Close()                {}
 
 // world is a screen over a session that the test plays.
 type world struct {
@@ -81,6 +89,7 @@ type world struct {
 	step   int
 	open   bool // a turn is open
 	chunks []int
+	calls  map[string]int // seq by id
 	ids    int
 
 	queue   []session.QueueItem
@@ -106,7 +115,7 @@ var colours = term.Env{Depth: term.Color256, UTF8: true}
 
 func newWorld(t testing.TB, o setup) *world {
 	t.Helper()
-	w := &world{t: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	w := &world{t: t, calls: map[string]int{}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	if o.env == (term.Env{}) {
 		o.env = colours
 	}
@@ -115,6 +124,9 @@ func newWorld(t testing.TB, o setup) *world {
 	}
 	w.term = &fakeTerminal{env: o.env, came: make(chan struct{}, 1000)}
 	first := w.opened("11111111-2222-3333-4444-555555555555")
+	if len(o.old) > 0 {
+		first.Events.(*noEvents).old.Store(&o.old)
+	}
 	m, err := newModel(t.Context(), Options{
 		First:   first,
 		Open:    func(id string) (*Opened, error) { return w.opened(id), nil },
@@ -124,7 +136,7 @@ func newWorld(t testing.TB, o setup) *world {
 		},
 		Models:  func() []llm.ModelInfo { return []llm.ModelInfo{{Provider: "script", Name: "flash", Window: 64000}} },
 		Present: present,
-		Files:   func(query string, n int) []string { return []string{"main.go", "文档.md"} },
+		Home:    "/work",
 		History: filepath.Join(o.dir, "history.jsonl"),
 		Drafts:  o.dir,
 		Version: "1.2.3",
@@ -133,8 +145,8 @@ func newWorld(t testing.TB, o setup) *world {
 		t.Fatal(err)
 	}
 	w.m = m
+	w.events, w.seen = o.old, len(o.old)
 	m.show(first)
-	w.events = o.old
 	w.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 	w.pump()
 	t.Cleanup(func() {
@@ -149,8 +161,9 @@ func (w *world) opened(id string) *Opened {
 	if id == "" {
 		id = session.NewID()
 	}
-	return &Opened{Agent: w, Events: noEvents{}, Status: make(chan bool), Header: session.Header{ID: id, Cwd: "/work/shop"},
+	return &Opened{Agent: w, Events: &noEvents{}, Status: make(chan bool), Header: session.Header{ID: id, Cwd: "/work/shop"},
 		Cwd: "/work/shop", Model: "script/flash", Preset: "ask",
+		Files:    func(query string, n int) ([]string, string) { return []string{"main.go", "文档.md"}, "2 of 2" },
 		SetModel: func(name, effort string) (string, error) { return name, nil },
 		SetPreset: func(p string) error {
 			if !slices.Contains([]string{"read-only", "ask", "workspace", "full"}, p) {
@@ -325,13 +338,19 @@ var appended = &session.SurfaceOp{}
 func (w *world) add(data ...session.Payload) {
 	for _, d := range data {
 		ev := session.Event{Type: d.Type(), Seq: len(w.events), Time: w.now.UnixMilli(), Data: d}
-		switch d.(type) {
-		case session.UserMessage, session.ToolResult:
+		switch d := d.(type) {
+		case session.InboxHeld:
+			ev.Ignorable = true
+		case session.UserMessage:
 			ev.Surface = appended
+		case session.ToolCall:
+			w.calls[d.CallID] = ev.Seq
+		case session.ToolResult:
+			ev.Surface, ev.Sources = appended, []int{w.calls[d.Message.Source.CallID]}
 		case session.AssistantChunk:
 			w.chunks = append(w.chunks, ev.Seq)
 		case session.RequestSent:
-			w.chunks = []int{}
+			w.chunks, ev.Ignorable = []int{}, true
 		case session.AssistantMessage:
 			ev.Surface, ev.Sources = appended, w.chunks
 			w.chunks = []int{}
@@ -412,7 +431,7 @@ func (w *world) answered(blocks ...llm.Block) {
 		}
 		w.chunk(llm.Chunk{Type: llm.BlockEnd, Index: i, Block: &blocks[i]})
 	}
-	w.add(session.AssistantMessage{Turn: w.turn, Step: w.step, Message: llm.Message{Role: llm.Assistant, ID: w.id("a"), Content: blocks}})
+	w.add(session.AssistantMessage{Turn: w.turn, Step: w.step, Message: llm.Message{Role: llm.Assistant, ID: w.id("a"), Source: llm.Source{Kind: llm.FromModel}, Content: blocks}})
 	w.pump()
 }
 

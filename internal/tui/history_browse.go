@@ -63,3 +63,24 @@ func (c *Composer) look(at int) {
 	}
 	c.goal, c.sealed, c.top = -1, true, 0
 }
+
+// Aside is what was changed on the way through older messages, and the draft, where
+// they do not stand in the composer: what a Reset would lose. In no order.
+func (c *Composer) Aside() (texts []string) {
+	if c.browse == nil {
+		return nil
+	}
+	for at, b := range c.browse.texts {
+		text := c.expand(strings.Join(b.lines, "\n"))
+		if at == c.browse.at || strings.TrimSpace(text) == "" {
+			continue
+		}
+		if at >= 0 {
+			if entry, _ := sanitise(c.browse.entries[at].Text); entry == text {
+				continue
+			}
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}

@@ -226,6 +226,9 @@ func (m *model) vertical(action string) tea.Cmd {
 	}
 	switch m.composer.Edit(action) {
 	case HistoryPrev:
+		if !m.composer.Browsing() {
+			m.rememberLeft()
+		}
 		if _, err := m.composer.Older(); err != nil {
 			return m.flash("the history cannot be read: " + err.Error())
 		}

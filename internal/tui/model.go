@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -104,6 +105,7 @@ func Run(ctx context.Context, o Options) (session.Header, error) {
 	if err != nil {
 		return session.Header{}, errors.Join(err, o.First.Close())
 	}
+	m.resize(o.Terminal.Size())
 	m.show(o.First)
 	_, err = o.Terminal.Run(ctx, m)
 	var header session.Header
@@ -142,21 +144,43 @@ func (m *model) show(o *Opened) {
 	m.printed, m.slot, m.ask, m.pick, m.pager, m.errand = 0, 0, nil, nil, nil, nil
 	m.answer = answer{}
 	m.fresh, m.running, m.fullOK = true, false, false
+	first := o.Events.Next()
 	m.restoreDraft()
-	m.greet()
+	m.greet(len(first) == 0)
+	m.apply(first)
 	m.stopFeed = m.feed(o, m.life)
 }
 
-// greet prints what the session is, before its first event.
-func (m *model) greet() {
-	first := "dsh"
-	if m.o.Version != "" {
-		first += " " + m.o.Version
+// allowed says in words what a preset lets happen without asking.
+var allowed = map[string]string{
+	"read-only": "Changes nothing",
+	"ask":       "Asks before edits and commands",
+	"workspace": "Edits here without asking, asks before the rest",
+	presetFull:  "Runs everything without asking",
+}
+
+// greet prints where this is, what it may do, and how to find out more; of a session
+// that goes on, only where.
+func (m *model) greet(fresh bool) {
+	first := strings.TrimSpace("dsh " + m.o.Version)
+	m.say(first + "  " + m.th.strong(termtext.Line(m.open.Model)) + "  " + termtext.Line(m.place()))
+	if words := allowed[m.open.Preset]; fresh && words != "" {
+		m.say(m.th.secondary(words + ": " + m.keys.key("cycle-preset") + ". / commands, ? keys"))
 	}
-	m.say(first + "  " + m.th.strong(termtext.Line(m.open.Model)) + "  " + termtext.Line(m.open.Cwd))
 	for _, note := range m.open.Notes {
 		m.say(m.th.attention("! ") + termtext.Line(note))
 	}
+	m.t.Print([]string{""})
+}
+
+// place is the folder of the session, under the user's own by its short name.
+func (m *model) place() string {
+	if home := m.o.Home; home != "" {
+		if rest, ok := strings.CutPrefix(m.open.Cwd, home); ok && (rest == "" || rest[0] == '/') {
+			return "~" + rest
+		}
+	}
+	return m.open.Cwd
 }
 
 // Init starts what feeds the model.
@@ -169,7 +193,7 @@ func (m *model) Init() tea.Cmd {
 	if m.t.Env().Depth != term.NoColor && m.t.Env().Background == term.UnknownBackground {
 		m.t.AskBackground()
 	}
-	return tea.Batch(cmds...)
+	return tea.Batch(append(cmds, m.startTick())...)
 }
 
 type promptMsg string

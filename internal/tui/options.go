@@ -44,6 +44,10 @@ type Opened struct {
 	Preset string
 	Notes  []string // what the user should know before anything runs
 
+	// Files answers an @ mention at once, from what is known so far: paths, the best
+	// first, and a word about how many there are. Nil: none.
+	Files func(query string, n int) (paths []string, note string)
+
 	SetModel  func(name, effort string) (model string, err error)
 	SetPreset func(preset string) error
 	Rename    func(title string) error
@@ -71,13 +75,11 @@ type Options struct {
 	Commands []Command
 	// Present shows a pending call; the names of tools are behind it.
 	Present func(name, arguments string, result *session.ToolResult) session.Display
-	// Files answers an @ mention, quickly, from what it knows so far.
-	Files func(query string, n int) []string
 	// Editor is the argument vector of the user's editor; empty: none.
 	Editor []string
 
 	History string // file of the prompt history; "" for none
 	Drafts  string // directory of unsent drafts; "" for none
 	Version string
-	Banner  bool
+	Home    string // the user's directory, for short names; "" unknown
 }

@@ -16,6 +16,7 @@ import (
 type pager struct {
 	title   string
 	list    *transcript.List
+	items   func() int
 	text    func(i int) string // the content of an item, for copying and the editor
 	fold    func(open bool)    // nil: nothing folds
 	open    bool
@@ -32,6 +33,7 @@ func (m *model) openPager() {
 	p.list = transcript.NewList(func() int { return len(blocks()) }, func(i, width int) []string {
 		return render.Rows(&blocks()[i], transcript.Options{Width: width, Expanded: p.open, Theme: m.look, Frame: m.spin})
 	})
+	p.items = func() int { return len(blocks()) }
 	p.fold = func(open bool) { p.list.Keep(func() { p.open = open }) }
 	p.text = func(i int) string { return blockText(&blocks()[i]) }
 	m.pager = p
@@ -40,7 +42,7 @@ func (m *model) openPager() {
 
 // page shows rows of text.
 func (m *model) page(title string, rows []string) tea.Cmd {
-	m.pager = &pager{title: title, text: func(i int) string { return rows[i] },
+	m.pager = &pager{title: title, items: func() int { return len(rows) }, text: func(i int) string { return rows[i] },
 		list: transcript.NewList(func() int { return len(rows) }, func(i, width int) []string {
 			return []string{termtext.Cut(rows[i], width)}
 		})}
@@ -58,12 +60,12 @@ func (p *pager) frame(m *model) term.Frame {
 	if p.list.Following() {
 		head = p.title + " · end"
 	}
-	rows := append([]string{m.th.strong(termtext.Cut(head, m.full()))}, p.list.View()...)
-	rows = rows[:max(1, min(len(rows), m.height-1))]
-	cursor := term.Cursor{Hidden: true}
 	if m.ask != nil {
 		head += " · a question waits"
 	}
+	rows := append([]string{m.th.strong(termtext.Cut(head, m.full()))}, p.list.View()...)
+	rows = rows[:max(1, min(len(rows), m.height-1))]
+	cursor := term.Cursor{Hidden: true}
 	hint := "/ find · n N next · e fold · y copy · v editor · q close"
 	switch {
 	case p.finding:
@@ -72,7 +74,9 @@ func (p *pager) frame(m *model) term.Frame {
 	case p.note != "":
 		hint = p.note
 	}
-	rows = append(rows, m.th.secondary(termtext.Cut(termtext.Line(hint), m.full())))
+	rows = append(rows, m.th.secondary(fitHint(termtext.Line(hint), m.full())))
+	rows = rows[:min(len(rows), m.height)]
+	cursor.Row = min(cursor.Row, len(rows)-1)
 	return term.Frame{Rows: rows, Cursor: cursor, Alt: true}
 }
 
@@ -112,21 +116,27 @@ func (m *model) pagerKey(action string, raw tea.KeyMsg) tea.Cmd {
 			p.fold(!p.open)
 		}
 	case "page-copy":
-		item, _ := p.list.Top()
-		if err := m.t.Copy(p.text(item)); err != nil {
+		if err := m.t.Copy(p.top()); err != nil {
 			p.note = "not copied: " + err.Error()
 		} else {
 			p.note = "sent to your terminal's clipboard; not confirmed"
 		}
 	case "page-editor":
-		item, _ := p.list.Top()
-		return m.edit(p.text(item), nil)
+		return m.edit(p.top(), nil)
 	case "repaint":
 		m.t.Clear()
 	case "suspend":
 		return m.t.Suspend()
 	}
 	return nil
+}
+
+// top is the content of the item at the top; "" if there is none.
+func (p *pager) top() string {
+	if item, _ := p.list.Top(); item < p.items() {
+		return p.text(item)
+	}
+	return ""
 }
 
 func (p *pager) typeQuery(raw tea.KeyMsg) {

@@ -103,7 +103,7 @@ func (p *picker) rows(width, height int, th theme) (rows []string, cursor int) {
 	if height < tiny {
 		return rows[:min(len(rows), height)], cursor
 	}
-	return append(rows, "", th.secondary(termtext.Cut(p.hint, width))), cursor
+	return append(rows, "", th.secondary(fitHint(p.hint, width))), cursor
 }
 
 // rows are the item's title and, with two rows, its detail.

@@ -61,10 +61,25 @@ func (m *model) queueRows() (rows []string) {
 
 // firstLine is what fits of a text into one row.
 func firstLine(text string, width int) string {
+	if width = max(0, width); width == 0 {
+		return ""
+	}
 	if cut := termtext.Cut(termtext.Line(text[:min(len(text), 4*width)]), width); len(cut) < len(text) {
 		return termtext.Cut(cut, width-1) + "…"
 	}
 	return termtext.Line(text)
+}
+
+// fitHint drops parts of a hint, the last ones first, until it fits. One part is cut.
+func fitHint(hint string, width int) string {
+	for termtext.Width(hint) > width {
+		i := strings.LastIndex(hint, " · ")
+		if i < 0 {
+			return termtext.Cut(hint, width)
+		}
+		hint = hint[:i]
+	}
+	return hint
 }
 
 // showQueue lists what waits.

@@ -8,6 +8,7 @@ import (
 
 	"dsh/internal/llm"
 	"dsh/internal/session"
+	"dsh/internal/termtext"
 )
 
 // phase is what a running turn is doing, in the word that the running line shows.
@@ -20,6 +21,7 @@ const (
 	phaseWorking   phase = "Working"
 	phaseRetrying  phase = "Retrying"
 	phaseStopping  phase = "Stopping"
+	phaseCompact   phase = "Compacting"
 )
 
 // stallAfter is how long a provider may be silent before the running line says so.
@@ -50,6 +52,15 @@ func (p *progress) apply(ev *session.Event) {
 			p.first, _, _ = strings.Cut(strings.TrimSpace(data.PlainText()), "\n")
 		}
 	case session.RequestSent:
+		if p.heard = at; data.Aside == nil {
+			p.phase = phaseWaiting
+		}
+	case session.CompactionStart:
+		p.phase, p.heard = phaseCompact, at
+		if data.Turn == nil {
+			p.started, p.tokens = at, 0
+		}
+	case session.CompactionEnd:
 		p.phase, p.heard = phaseWaiting, at
 	case session.RequestHeader:
 		p.model = data.Header.Config.Model
@@ -82,26 +93,33 @@ func (p *progress) chunk(c *llm.Chunk) {
 	p.tokens += (len(c.Text) + len(c.ArgumentsDelta) + bytesPerToken - 1) / bytesPerToken
 }
 
-// running is the line of a running turn, without its spinner.
-func (p *progress) running(now time.Time, interruptKey string) string {
-	text := string(p.phase)
+// running is the line of a running turn, without its spinner. Where it is narrow the
+// model and the tokens go first.
+func (p *progress) running(now time.Time, interruptKey string, width int) string {
+	text, model, tokens := string(p.phase), "", ""
 	switch {
 	case p.phase == phaseRetrying:
 		text += " in " + clock(max(0, p.until.Sub(now)+time.Second-1))
 	case p.phase == phaseWaiting && p.model != "":
-		text += " for " + p.model
+		model = " for " + p.model
 	}
-	text += " " + clock(now.Sub(p.started))
+	rest := " " + clock(max(0, now.Sub(p.started)))
 	if silent := now.Sub(p.heard); silent >= stallAfter && (p.phase == phaseWaiting || p.phase == phaseThinking || p.phase == phaseAnswering) {
-		text += " · no data for " + clock(silent)
+		rest += " · no data for " + clock(silent)
 	}
 	if p.tokens > 0 {
-		text += " · " + amount(p.tokens) + " tok"
+		tokens = " · " + amount(p.tokens) + " tok"
 	}
+	end := " · " + interruptKey + " interrupt"
 	if p.phase == phaseStopping {
-		return text
+		end = ""
 	}
-	return text + " · " + interruptKey + " interrupt"
+	for _, line := range []string{text + model + rest + tokens + end, text + rest + tokens + end} {
+		if termtext.Width(line) <= width {
+			return line
+		}
+	}
+	return text + rest + end
 }
 
 // status is the status line's segments, the most important first.

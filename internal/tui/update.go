@@ -90,7 +90,10 @@ func (m *model) announce() {
 	case m.ask != nil:
 		title = "? " + title
 	case m.running:
-		title, bar = "* "+title, term.ProgressRunning
+		title = "* " + title
+	}
+	if m.running {
+		bar = term.ProgressRunning
 	}
 	if title != m.titled {
 		m.titled = title
@@ -225,6 +228,9 @@ func (m *model) tick() tea.Cmd {
 		m.hint = ""
 	}
 	m.focusQuestion(now)
+	if m.popup.open { // more files may be known by now
+		m.popup.Update(m.composer)
+	}
 	m.saveDraft(now)
 	return m.startTick()
 }
@@ -298,5 +304,6 @@ func (m *model) skipOld() {
 		return
 	}
 	m.printed = first
-	m.say(m.th.secondary(fmt.Sprintf("… %d earlier blocks · %s shows all", first, m.keys.key("transcript"))))
+	m.say(fmt.Sprintf("Resumed %q", termtext.Cut(termtext.Line(m.title()), maxTitle)))
+	m.t.Print([]string{m.th.secondary(fmt.Sprintf("    … %d earlier blocks · %s shows all", first, m.keys.key("transcript")))})
 }

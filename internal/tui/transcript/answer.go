@@ -66,5 +66,6 @@ func (r *Renderer) Final(b *Block, o Options) int {
 		return 0
 	}
 	o.fill()
+	o.Width = max(o.Width, minWidth) // as it is drawn
 	return len(rows) - len(r.stream(b, &o).md.Rows()) + r.stream(b, &o).md.Settled()
 }

@@ -221,6 +221,7 @@ func (l *List) down(n int) {
 // settle keeps the window full: it does not begin above the first row, and at the end
 // it follows.
 func (l *List) settle() {
+	l.clamp()
 	if l.follow || l.count() == 0 {
 		return
 	}
