@@ -43,7 +43,7 @@ func (o *engineOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.effort, "effort", "", "reasoning effort: off, low, high, max (what the model knows)")
 	f.StringVar(&o.permission, "permission", "", "read-only, ask, workspace or full")
 	f.StringArrayVar(&o.allow, "allow", nil, "allow a tool, as edit or 'edit(src/*)'; may be repeated")
-	f.StringArrayVar(&o.deny, "deny", nil, "deny a tool, likewise; beats allow")
+	f.StringArrayVar(&o.deny, "deny", nil, "deny a tool, likewise; beats allow; a path for edit or write holds for both")
 	f.IntVar(&o.maxSteps, "max-steps", 0, "end the turn after so many steps (default 200)")
 	f.DurationVar(&o.maxTime, "max-time", 0, "end the turn after this time, such as 10m")
 	f.StringVarP(&o.dir, "dir", "C", "", "work in this directory")
@@ -133,12 +133,13 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 	}
 	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset
 	e.agent, err = loop.New(loop.Options{
-		Log:    e.log,
-		Route:  route,
-		Tools:  e.tools,
-		Rules:  rules,
-		Cwd:    cwd,
-		System: prompt.System(prompt.Options{}),
+		Log:      e.log,
+		Route:    route,
+		Fallback: e.fallbacks(settings),
+		Tools:    e.tools,
+		Rules:    rules,
+		Cwd:      cwd,
+		System:   prompt.System(prompt.Options{}),
 		Environment: func() llm.Message {
 			return prompt.EnvMessage(prompt.Gather(cwd, s.getenv, time.Now()))
 		},
@@ -222,12 +223,10 @@ func openedNotes(o session.Opened, id string) (notes []string) {
 	if len(o.Closed) > 0 {
 		notes = append(notes, "the session's last turn was interrupted and was closed")
 	}
-	switch n := len(o.Held); n {
-	case 0:
-	case 1:
-		notes = append(notes, fmt.Sprintf("1 message that waited is kept and not sent (dsh sessions show %s)", shortID(id)))
-	default:
-		notes = append(notes, fmt.Sprintf("%d messages that waited are kept and not sent (dsh sessions show %s)", n, shortID(id)))
+	if n := len(o.Held); n == 1 {
+		notes = append(notes, fmt.Sprintf("1 message that waited is kept and not sent: send or drop it in dsh resume %s", shortID(id)))
+	} else if n > 1 {
+		notes = append(notes, fmt.Sprintf("%d messages that waited are kept and not sent: send or drop them in dsh resume %s", n, shortID(id)))
 	}
 	return notes
 }
@@ -272,6 +271,9 @@ func (e *engine) rules(settings *config.Loaded, paths config.Paths, o engineOpti
 	rules := policy.Rules{Preset: preset, Workspace: paths.Project}
 	add := func(text string, v session.Verdict, origin string) error {
 		rule, err := policy.ParseRule(text, v, origin)
+		if err == nil {
+			err = rule.CheckTool()
+		}
 		if err != nil {
 			return usage(fmt.Errorf("%s: %w", origin, err))
 		}

@@ -29,7 +29,7 @@ var house = map[string]struct{ ours, theirs []string }{
 		ours: []string{"session", "llm", "tui/transcript", "tui/markdown", "tui/term", "termtext"},
 		theirs: []string{
 			"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/bubbles", "github.com/charmbracelet/lipgloss",
-			"github.com/sahilm/fuzzy",
+			"github.com/sahilm/fuzzy", "github.com/muesli/termenv",
 		},
 	},
 	"internal/files":  {theirs: []string{"github.com/bmatcuk/doublestar"}},

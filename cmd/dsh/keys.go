@@ -8,7 +8,8 @@ import (
 	"dsh/internal/jobs"
 )
 
-// redactedKey stands where the user's key stood in a prompt.
+// redactedKey stands where the user's key stood in a prompt. The log keeps it, so that
+// a prompt that had a key is known for one when the session is continued.
 const redactedKey = "[API key removed]"
 
 // keyRedactor takes the keys of all providers out of prompts.
@@ -19,7 +20,7 @@ func keyRedactor(settings *config.Loaded) func(string) (string, bool) {
 		for _, key := range keys {
 			clean = strings.ReplaceAll(clean, key, redactedKey)
 		}
-		return clean, clean != text
+		return clean, strings.Contains(clean, redactedKey)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"dsh/internal/llm"
@@ -120,13 +121,24 @@ func (t *tally) problem(err error) (code, message string) {
 	case t.end.Failure != nil:
 		return string(t.end.Failure.Code), t.end.Failure.Message
 	case t.end.Cause != nil:
-		return "ABORTED", t.end.Cause.Error()
+		return "ABORTED", causeText(t.end.Cause)
 	case t.end.Kind == session.MaxTokens:
 		return "MAX_TOKENS", "the answer hit the output limit"
 	case t.end.Kind == session.Blocked:
 		return "BLOCKED", "the prompt holds an API key of yours and was not sent: take the key out"
 	}
 	return "", ""
+}
+
+// causeText says why a turn was aborted; of a budget, with the flag that raises it.
+func causeText(c *session.Cause) string {
+	text := c.Error()
+	for kind, flag := range map[string]string{"steps": "--max-steps", "time": "--max-time"} {
+		if c.Kind == session.ByHook && strings.HasPrefix(c.Reason, "budget: "+kind+" ") {
+			text += " (" + flag + " raises it)"
+		}
+	}
+	return text
 }
 
 // code is the exit code that the run's end calls for; the highest ranking wins.

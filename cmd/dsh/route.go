@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,6 +63,9 @@ func (e *engine) modelRoute(settings *config.Loaded) (loop.Route, error) {
 	if err != nil {
 		return loop.Route{}, err
 	}
+	if risk := settings.PlainHTTP(name); risk != "" {
+		e.notes = append(e.notes, risk)
+	}
 	if key == "" {
 		key = "none" // an endpoint that wants no key gets something that is none
 	}
@@ -86,6 +90,22 @@ func (e *engine) modelRoute(settings *config.Loaded) (loop.Route, error) {
 	return r, nil
 }
 
+// fallbacks reaches the models that stand in for one that fails. One that cannot be
+// reached is left out, and said so: the session can do without.
+func (e *engine) fallbacks(settings *config.Loaded) (routes []loop.Route) {
+	for _, name := range settings.Fallback {
+		other := *settings
+		other.Model, other.Effort = name, ""
+		route, err := e.modelRoute(&other)
+		if err != nil {
+			e.notes = append(e.notes, fmt.Sprintf("the fallback %s is left out: %v", name, err))
+			continue
+		}
+		routes = append(routes, route)
+	}
+	return routes
+}
+
 // profileFor goes by the name where the user speaks of DeepSeek: DEEPSEEK_BASE_URL
 // points to a gateway to its models. OPENAI_BASE_URL points to anything that speaks
 // the protocol, and its host decides.
@@ -99,19 +119,20 @@ func profileFor(name, baseURL string) openai.Profile {
 // scriptRoute serves a script in this process, over pipes, through the real client.
 func (e *engine) scriptRoute(file string) (loop.Route, error) {
 	if file == "" {
-		return loop.Route{}, usage(errors.New("the model script: names no file: give script:FILE"))
+		return loop.Route{}, usage(errors.New("script: names no file: write script:FILE"))
 	}
 	file, err := filepath.Abs(file) // the session may be continued from elsewhere
 	if err != nil {
 		return loop.Route{}, err
 	}
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		return loop.Route{}, usage(fmt.Errorf("there is no script %s: choose another model with -m", file))
+	case err == nil && info.IsDir():
+		return loop.Route{}, usage(fmt.Errorf("script %s is a directory: name a file in it", file))
+	}
 	script, err := llmtest.Load(file)
-	switch info, statErr := os.Stat(file); {
-	case errors.Is(err, os.ErrNotExist):
-		return loop.Route{}, usage(fmt.Errorf("the model's script %s is not there: name another model or file (-m)", file))
-	case statErr == nil && info.IsDir():
-		return loop.Route{}, usage(fmt.Errorf("the model's script %s is a directory: name a file (-m script:FILE)", file))
-	case err != nil:
+	if err != nil {
 		return loop.Route{}, usage(err)
 	}
 	e.script = llmtest.NewServer(script)

@@ -65,9 +65,6 @@ func runOnce(ctx context.Context, s streams, o runOptions) error {
 	if err != nil {
 		return o.failed(s, err)
 	}
-	if len(e.agent.Queue()) > 0 {
-		e.notes = append(e.notes, "to send or drop what is kept: dsh resume "+shortID(e.log.Header().ID))
-	}
 	if warn != "" {
 		e.notes = append(e.notes, warn)
 	}

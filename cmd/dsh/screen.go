@@ -103,7 +103,7 @@ func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
 		Status:    status,
 		Header:    e.log.Header(),
 		Cwd:       e.cwd,
-		Model:     e.model.Provider + "/" + e.model.Model,
+		Model:     modelName(e.model),
 		Effort:    e.model.ReasoningEffort,
 		Preset:    string(e.preset),
 		Notes:     e.notes,
@@ -135,7 +135,7 @@ func (e *engine) setModel(s streams, o engineOptions, name, effort string) (stri
 	}
 	e.agent.SetRoute(route)
 	e.model = route.Config
-	return route.Config.Provider + "/" + route.Config.Model, nil
+	return modelName(route.Config), nil
 }
 
 func (e *engine) setPreset(name string) error {

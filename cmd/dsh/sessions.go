@@ -152,7 +152,7 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 func endText(r session.EndReason) string {
 	switch {
 	case r.Cause != nil:
-		return string(r.Kind) + ": " + r.Cause.Error()
+		return string(r.Kind) + ": " + causeText(r.Cause)
 	case r.Failure != nil:
 		return string(r.Kind) + ": " + r.Failure.Error()
 	}

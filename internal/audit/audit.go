@@ -34,7 +34,8 @@ func (w *Wrong) Error() string {
 
 // Verify checks the log's structure, then derives every request again: header and
 // messages are folded from the events before it, encoded, and compared with the
-// digest that was taken of what really left. An error means that the log could not
+// digest that was taken of what really left. A request beside the conversation says
+// what it made of them. An error means that the log could not
 // be read.
 func Verify(s *session.Snapshot) (Report, error) {
 	r := Report{Torn: s.Torn, Open: len(s.Closers()) > 0}
@@ -55,7 +56,7 @@ func Verify(s *session.Snapshot) (Report, error) {
 			r.Unknown++
 			continue
 		}
-		if why := compare(encoder, sent.Sent, before); why != "" {
+		if why := compare(encoder, &sent, before); why != "" {
 			if r.Wrong == nil {
 				r.Wrong = &Wrong{Seq: ev.Seq, Turn: sent.Turn, Step: sent.Step, Attempt: sent.Attempt, Reason: why}
 			}
@@ -80,11 +81,18 @@ func encoderFor(encoders map[string]*openai.Encoder, sent llm.Sent) *openai.Enco
 }
 
 // compare derives a request; "" says that it is what was sent.
-func compare(encoder *openai.Encoder, sent llm.Sent, before session.Prefix) string {
+func compare(encoder *openai.Encoder, sent *session.RequestSent, before session.Prefix) string {
 	if before.Header == nil {
 		return "no header stands before it"
 	}
-	body, messages, err := encoder.Body(&llm.Request{Header: *before.Header, Messages: before.Messages}, sent.Repairs)
+	req := &llm.Request{Header: *before.Header, Messages: before.Messages}
+	if sent.Aside != nil {
+		var err error
+		if req, err = sent.Aside.Request(req.Header, req.Messages); err != nil {
+			return "it cannot be derived: " + err.Error()
+		}
+	}
+	body, messages, err := encoder.Body(req, sent.Repairs)
 	switch {
 	case err != nil:
 		return "it cannot be derived: " + err.Error()

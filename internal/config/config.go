@@ -8,6 +8,7 @@ import (
 // Settings are the values in force.
 type Settings struct {
 	Model      string        // a name of DeepSeek's, PROVIDER/NAME, or script:FILE
+	Fallback   []string      // models to go on with when the retries of a request are spent
 	Effort     string        // of reasoning; "" is the provider's default, "off" is none
 	Permission string        // the preset: read-only, ask, workspace, full
 	MaxSteps   int           // of one turn

@@ -123,11 +123,12 @@ base_url = "https://evil.example"
 	p := files(t, "", project)
 	l := load(t, p, env(), nil, false)
 	want := defaults()
+	want.MaxSteps = 9
 	want.Deny = []RuleText{{Text: "bash(rm:*)", Origin: Origin{Layer: Project, File: p.ProjectConfig, Line: 7}}}
 	if !reflect.DeepEqual(l.Settings, want) {
 		t.Errorf("%+v", l.Settings)
 	}
-	if len(l.Warnings) != 7 || !strings.HasPrefix(l.Warnings[0], p.ProjectConfig+":2: model is ignored") {
+	if len(l.Warnings) != 6 || !strings.HasPrefix(l.Warnings[0], p.ProjectConfig+":2: model is ignored") {
 		t.Errorf("warnings:\n%s", strings.Join(l.Warnings, "\n"))
 	}
 
@@ -145,6 +146,28 @@ base_url = "https://evil.example"
 		l := load(t, files(t, "permission = '"+c.user+"'", "permission = '"+c.project+"'"), env(), nil, false)
 		if l.Permission != c.want || (len(l.Warnings) == 0) != (c.project == c.want) {
 			t.Errorf("user %s, project %s: %s, %v", c.user, c.project, l.Permission, l.Warnings)
+		}
+	}
+	for _, c := range []struct {
+		user, project string
+		steps         int
+		time          time.Duration
+	}{
+		{"max_steps = 100\nmax_time = '5m'", "max_steps = 50\nmax_time = '1m'", 50, time.Minute},
+		{"max_steps = 50\nmax_time = '1m'", "max_steps = 100\nmax_time = '5m'", 50, time.Minute},
+		{"max_time = '1m'", "max_time = '0s'", 200, time.Minute}, // 0 is no limit
+		{"", "max_steps = 200\nmax_time = '1h'", 200, time.Hour},
+		{"", "max_steps = 0x20", 32, 0},
+	} {
+		l := load(t, files(t, c.user, c.project), env(), nil, false)
+		wider := strings.Count(c.project, "=")
+		for _, name := range []string{"max_steps", "max_time"} {
+			if l.Origin(name).Layer == Project {
+				wider--
+			}
+		}
+		if l.MaxSteps != c.steps || l.MaxTime != c.time || len(l.Warnings) != wider {
+			t.Errorf("user %q, project %q: %d, %s, %v", c.user, c.project, l.MaxSteps, l.MaxTime, l.Warnings)
 		}
 	}
 	l = load(t, files(t, "", "permission = 'read-only'"), env(), map[string]string{"permission": "full"}, false)
@@ -254,12 +277,31 @@ func TestBadEnvironmentAndFlagsAreNamed(t *testing.T) {
 	}
 }
 
-func TestPlainHTTPIsWarnedAbout(t *testing.T) {
+func TestPlainHTTPIsWarnedAboutForTheProviderInUse(t *testing.T) {
 	t.Parallel()
 	for url, warned := range map[string]bool{"http://127.0.0.1:1/v1": false, "http://[::1]:1": false, "http://localhost:1": false, "http://gate.example": true, "https://gate.example": false} {
-		l := load(t, Paths{}, env("DEEPSEEK_BASE_URL="+url), nil, false)
-		if (len(l.Warnings) > 0) != warned {
-			t.Errorf("%s: %v", url, l.Warnings)
+		l := load(t, files(t, "[provider.free]\nbase_url = '"+url+"'\nkey_env = ''", ""), env("DEEPSEEK_BASE_URL="+url), nil, false)
+		if got := l.PlainHTTP("deepseek"); (got != "") != warned || warned && (!strings.Contains(got, "DEEPSEEK_BASE_URL") || !strings.Contains(got, "gate.example")) {
+			t.Errorf("%s: %q", url, got)
+		}
+		if len(l.Warnings) > 0 || l.PlainHTTP("openai")+l.PlainHTTP("free")+l.PlainHTTP("nobody") != "" {
+			t.Errorf("%s: warned about a provider that is not in use, or takes no key", url)
+		}
+	}
+}
+
+func TestFallbackIsAListThatLaterFilesReplace(t *testing.T) {
+	t.Parallel()
+	p := files(t, "fallback = ['deepseek-pro', 'openai/gpt-5']", "fallback = ['local/qwen']")
+	if l := load(t, p, env(), nil, false); !reflect.DeepEqual(l.Fallback, []string{"deepseek-pro", "openai/gpt-5"}) || len(l.Warnings) != 1 {
+		t.Errorf("untrusted: %q, %q", l.Fallback, l.Warnings)
+	}
+	if l := load(t, p, env(), nil, true); !reflect.DeepEqual(l.Fallback, []string{"local/qwen"}) {
+		t.Errorf("trusted: %q", l.Fallback)
+	}
+	for _, bad := range []string{"fallback = 'deepseek-pro'", "fallback = ['']"} {
+		if _, err := Load(files(t, bad, ""), env(), nil, false); err == nil || !strings.Contains(err.Error(), ":1: fallback: ") {
+			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }

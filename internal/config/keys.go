@@ -28,35 +28,44 @@ type key struct {
 	kind unstable.Kind
 	set  func(*Settings, string) error
 	get  func(*Settings) string
+
+	// stricter reports whether a is stricter than b; nil where neither can be.
+	stricter func(a, b *Settings) bool
 }
 
 var keys = []key{
 	{"model", "DSH_MODEL", unstable.String,
 		func(s *Settings, v string) error { s.Model = v; return printable(v) },
-		func(s *Settings) string { return s.Model }},
+		func(s *Settings) string { return s.Model }, nil},
 	{"effort", "DSH_EFFORT", unstable.String,
 		func(s *Settings, v string) error { s.Effort = v; return effort(v) },
-		func(s *Settings) string { return s.Effort }},
+		func(s *Settings) string { return s.Effort }, nil},
 	{"permission", "DSH_PERMISSION", unstable.String,
 		func(s *Settings, v string) error { s.Permission = v; return permission(v) },
-		func(s *Settings) string { return s.Permission }},
+		func(s *Settings) string { return s.Permission },
+		func(a, b *Settings) bool {
+			return slices.Index(permissions, a.Permission) < slices.Index(permissions, b.Permission)
+		}},
 	{"max_steps", "DSH_MAX_STEPS", unstable.Integer,
 		func(s *Settings, v string) error { return number(&s.MaxSteps, v, maxSteps) },
-		func(s *Settings) string { return strconv.Itoa(s.MaxSteps) }},
+		func(s *Settings) string { return strconv.Itoa(s.MaxSteps) },
+		func(a, b *Settings) bool { return a.MaxSteps < b.MaxSteps }},
 	{"max_time", "DSH_MAX_TIME", unstable.String,
 		func(s *Settings, v string) error { return duration(&s.MaxTime, v) },
-		func(s *Settings) string { return s.MaxTime.String() }},
+		func(s *Settings) string { return s.MaxTime.String() },
+		func(a, b *Settings) bool { return a.MaxTime > 0 && (b.MaxTime == 0 || a.MaxTime < b.MaxTime) }},
 	{"retry.max_attempts", "", unstable.Integer,
 		func(s *Settings, v string) error { return number(&s.RetryMaxAttempts, v, maxAttempts) },
-		func(s *Settings) string { return strconv.Itoa(s.RetryMaxAttempts) }},
+		func(s *Settings) string { return strconv.Itoa(s.RetryMaxAttempts) }, nil},
 	{"retry.max_wait", "", unstable.String,
 		func(s *Settings, v string) error { return duration(&s.RetryMaxWait, v) },
-		func(s *Settings) string { return s.RetryMaxWait.String() }},
+		func(s *Settings) string { return s.RetryMaxWait.String() }, nil},
 }
 
 const (
-	keyAllow = "permissions.allow"
-	keyDeny  = "permissions.deny"
+	keyFallback = "fallback"
+	keyAllow    = "permissions.allow"
+	keyDeny     = "permissions.deny"
 )
 
 func defaults() Settings {
@@ -81,6 +90,9 @@ func (s *Settings) set(e entry) error {
 		}
 		return keys[i].set(s, e.text)
 	}
+	if e.key == keyFallback {
+		return s.setFallback(e)
+	}
 	if e.key == keyAllow || e.key == keyDeny {
 		if e.kind != unstable.Array {
 			return fmt.Errorf(`want a list such as ["bash(go test:*)"]`)
@@ -99,6 +111,21 @@ func (s *Settings) set(e entry) error {
 		return s.setProvider(name, field, e.text)
 	}
 	return fmt.Errorf("no such setting%s", suggest(e.key))
+}
+
+// setFallback replaces the list: the models of two files do not add up.
+func (s *Settings) setFallback(e entry) error {
+	if e.kind != unstable.Array {
+		return fmt.Errorf(`want a list such as ["deepseek-pro", "openai/NAME"]`)
+	}
+	s.Fallback = nil
+	for _, item := range e.list {
+		if err := printable(item.Text); err != nil {
+			return err
+		}
+		s.Fallback = append(s.Fallback, item.Text)
+	}
+	return nil
 }
 
 func (s *Settings) setProvider(name, field, v string) error {

@@ -14,7 +14,7 @@ import (
 // Loaded are the settings with their origins. It is not changed after Load.
 type Loaded struct {
 	Settings
-	Warnings []string // what was ignored or is risky, for the user to read; may quote file content
+	Warnings []string // what was ignored, for the user to read; may quote file content
 
 	origins map[string]Origin
 	env     func(string) string
@@ -26,7 +26,8 @@ type Loaded struct {
 //
 // A project's file never sets providers: whoever wrote the checkout could send the
 // user's key elsewhere. Unless trusted, it can only be stricter: a stricter
-// permission, more deny rules. The rest of it is ignored with a warning.
+// permission, more deny rules, a lower limit. The rest of it is ignored with a
+// warning.
 func Load(p Paths, env func(string) string, flags map[string]string, trusted bool) (*Loaded, error) {
 	l := &Loaded{Settings: defaults(), origins: map[string]Origin{}, env: env}
 	if p.UserConfig != "" {
@@ -45,7 +46,6 @@ func Load(p Paths, env func(string) string, flags map[string]string, trusted boo
 	if err := l.flags(flags); err != nil {
 		return nil, err
 	}
-	l.warnPlainHTTP()
 	return l, l.check()
 }
 
@@ -89,13 +89,15 @@ func (l *Loaded) refuse(e entry, trusted bool) string {
 	if trusted || e.key == keyDeny {
 		return ""
 	}
-	if e.key == "permission" {
-		if slices.Index(permissions, e.text) <= slices.Index(permissions, l.Permission) {
-			return ""
-		}
-		return fmt.Sprintf("the project is not trusted, so it cannot widen %s to %s (--trust trusts it for one run)", l.Permission, e.text)
+	i := slices.IndexFunc(keys, func(k key) bool { return k.name == e.key && k.stricter != nil })
+	if i < 0 {
+		return "the project is not trusted (--trust trusts it for one run)"
 	}
-	return "the project is not trusted (--trust trusts it for one run)"
+	theirs := defaults()
+	if err := theirs.set(e); err == nil && !keys[i].stricter(&l.Settings, &theirs) { // it was set before: it is good
+		return ""
+	}
+	return fmt.Sprintf("the project is not trusted, so it cannot widen %s to %s (--trust trusts it for one run)", keys[i].get(&l.Settings), e.text)
 }
 
 func (l *Loaded) environment() error {
@@ -161,16 +163,17 @@ func (l *Loaded) check() error {
 	return nil
 }
 
-func (l *Loaded) warnPlainHTTP() {
-	for _, name := range l.providerNames() {
-		p := l.Providers[name]
-		u, err := url.Parse(p.BaseURL)
-		if err != nil || u.Scheme != "http" || p.KeyEnv == "" || u.Hostname() == "localhost" {
-			continue
-		}
-		if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsLoopback() {
-			o := l.Origin("provider." + name + ".base_url")
-			l.Warnings = append(l.Warnings, fmt.Sprintf("%s: the key of %s is sent unencrypted to %s: use https", o, name, u.Host))
-		}
+// PlainHTTP is what to tell the user before the provider's key is sent unencrypted; ""
+// if it is not.
+func (l *Loaded) PlainHTTP(provider string) string {
+	p := l.Providers[provider]
+	u, err := url.Parse(p.BaseURL)
+	if err != nil || u.Scheme != "http" || p.KeyEnv == "" || u.Hostname() == "localhost" {
+		return ""
 	}
+	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsLoopback() {
+		return ""
+	}
+	o := l.Origin("provider." + provider + ".base_url")
+	return fmt.Sprintf("%s: the key of %s is sent unencrypted to %s: use https", o, provider, u.Host)
 }

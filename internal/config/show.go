@@ -20,6 +20,9 @@ func (l *Loaded) Show(w io.Writer) error {
 	for _, k := range keys {
 		row(k.name, k.get(&l.Settings), l.Origin(k.name))
 	}
+	for _, model := range l.Fallback {
+		row(keyFallback, strconv.Quote(model), l.Origin(keyFallback))
+	}
 	for _, r := range l.Allow {
 		row(keyAllow, strconv.Quote(r.Text), r.Origin)
 	}

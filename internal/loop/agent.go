@@ -29,15 +29,15 @@ type Agent struct {
 	o   Options
 	log *session.Log
 
-	mu       sync.Mutex // orders the inbox with the phase: every field below
-	act      *activity  // nil: idle
-	latch    bool       // somebody wants a turn after the activity that is ending
-	closed   bool
-	route    Route
-	preset   policy.Preset
-	err      error // the last failure that the log could not hold
-	waiting  []*question
-	redacted map[string]bool // messages that held the user's key when they came in
+	mu      sync.Mutex // orders the inbox with the phase: every field below
+	act     *activity  // nil: idle
+	latch   bool       // somebody wants a turn after the activity that is ending
+	closed  bool
+	route   Route // the chosen one
+	fallen  int   // which of the fallbacks the turn is with, from 1; 0 is none
+	preset  policy.Preset
+	err     error // the last failure that the log could not hold
+	waiting []*question
 
 	recoveries []RequestError // the extensions, then our own
 	d          driverState    // the driver's own; see state.go
@@ -63,8 +63,8 @@ func New(o Options) (*Agent, error) {
 		return nil, fmt.Errorf("parallel tool calls must be at least 1, not %d", o.MaxParallel)
 	}
 	o.fill()
-	a := &Agent{o: o, log: o.Log, route: o.Route, preset: o.Rules.Preset, redacted: map[string]bool{}}
-	a.recoveries = append(slices.Clone(o.Extensions.RequestError), &backoff{a})
+	a := &Agent{o: o, log: o.Log, route: o.Route, preset: o.Rules.Preset}
+	a.recoveries = append(slices.Clone(o.Extensions.RequestError), &overflow{a}, &backoff{a}, &fallback{a})
 	a.d.init(a)
 	return a, nil
 }
@@ -87,18 +87,12 @@ func (a *Agent) Inject(m llm.Message) (session.QueueItem, error) {
 }
 
 func (a *Agent) userMessage(text string) llm.Message {
-	id := session.NewID()
-	text, found := a.o.Redact(text)
-	if found {
-		a.mu.Lock()
-		a.redacted[id] = true
-		a.mu.Unlock()
-	}
+	clean, _ := a.o.Redact(text)
 	return llm.Message{
 		Role:    llm.User,
-		Content: []llm.Block{llm.TextBlock(text)},
+		Content: []llm.Block{llm.TextBlock(clean)},
 		Source:  llm.Source{Kind: llm.FromUser},
-		ID:      id,
+		ID:      session.NewID(),
 	}
 }
 
@@ -229,7 +223,7 @@ func (a *Agent) currentPreset() policy.Preset {
 func (a *Agent) SetRoute(r Route) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.route = r
+	a.route, a.fallen = r, 0
 }
 
 // Maintenance runs job while no turn may start: prompts that arrive are queued and

@@ -22,8 +22,8 @@ func folds(t *testing.T, d *driverState) string {
 	must(t, err)
 	capacity, err := json.Marshal(d.context)
 	must(t, err)
-	return fmt.Sprintf("open %d\nheader %s\ncontext %s\ncalls %v\npreset %s\nrules %+v\nrepeat %+v\nretries %+v\nspent %+v",
-		d.open, header, capacity, slices.Sorted(maps.Keys(d.calls)), d.preset, d.rules, d.repeat, d.retries, d.spent)
+	return fmt.Sprintf("open %d\nheader %s\ncontext %s\ncalls %v\npreset %s\nrules %+v\nrepeat %+v\nretries %+v\nspent %+v\nmeter %+v\nsaid %+v",
+		d.open, header, capacity, slices.Sorted(maps.Keys(d.calls)), d.preset, d.rules, d.repeat, d.retries, d.spent, d.meter, d.said)
 }
 
 // replayed folds the log of now, as it lies in the file.
@@ -64,7 +64,7 @@ func TestFoldsLiveAndReplayed(t *testing.T) {
 		}
 		risky := &probe{name: "risky", class: policy.Write}
 		setup := []option{with(&probe{name: "probe"}, risky), budgets(Budgets{Steps: 5, Time: time.Hour}),
-			func(o *Options) { o.Rules.Preset, o.Asks, o.Route.Window = policy.PresetAsk, true, 1000 }}
+			func(o *Options) { o.Rules.Preset, o.Asks, o.Route.Window = policy.PresetAsk, true, 100_000 }}
 		f = newFixture(t, plays, setup...)
 		for n := 0; f.model.count() < len(plays); n++ {
 			f.send(fmt.Sprint("prompt ", n))

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"slices"
+
 	"dsh/internal/llm"
 	"dsh/internal/session"
 )
@@ -84,17 +86,16 @@ func (a *Agent) environment() *llm.Message {
 	return &m
 }
 
-// holdsKey reports whether the door took a key out of a message: the text is safe
-// by now, but it is not what the user meant to send.
+// holdsKey reports whether the door took a key out of a prompt, in this process or
+// an earlier one: the text is safe by now, but it is not what the user meant to send.
 func (a *Agent) holdsKey(batch []*llm.Message) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, m := range batch {
-		if a.redacted[m.ID] {
-			return true
+	return slices.ContainsFunc(batch, func(m *llm.Message) bool {
+		if m.Source.Kind != llm.FromUser {
+			return false
 		}
-	}
-	return false
+		_, found := a.o.Redact(m.PlainText())
+		return found
+	})
 }
 
 // claim takes what waits for a boundary out of the inbox.

@@ -43,11 +43,12 @@ const DefaultParallel = 10
 // Options is everything an Agent is made of. Log, Tools and Route are required; a
 // Route without a Model makes turns fail with a message that says so.
 type Options struct {
-	Log   *session.Log
-	Route Route
-	Tools *tools.Registry
-	Rules policy.Rules
-	Cwd   string // absolute; where relative paths of calls start
+	Log      *session.Log
+	Route    Route
+	Fallback []Route // tried in turn when the retries of a request are spent
+	Tools    *tools.Registry
+	Rules    policy.Rules
+	Cwd      string // absolute; where relative paths of calls start
 
 	System      string             // the system prompt of a session that has none yet
 	Environment func() llm.Message // the environment block, sent once in each process; nil: none
@@ -60,7 +61,8 @@ type Options struct {
 	Extensions Extensions
 
 	// Redact takes the user's own keys out of a prompt before it is logged; found
-	// says that it did, and the prompt is then rejected. Nil: no keys.
+	// says that it did, also of a text that was cleaned before, and the prompt is
+	// then rejected. Nil: no keys.
 	Redact func(text string) (clean string, found bool)
 
 	// OnStatus hears of idle -> running -> idle, in order, never under a lock, and

@@ -32,15 +32,25 @@ func (a *Agent) Remove(id string) (bool, error) {
 }
 
 // Move takes a waiting message to another place of the inbox; false if it is no
-// longer waiting. Past the end is the end.
+// longer waiting. Past the end is the end. Within its queue a held message stays held,
+// into the other one it is released.
 func (a *Agent) Move(id string, to session.Target, at int) (bool, error) {
-	return a.edit(func(box *session.Inbox) ([]session.InboxSpliced, bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	stays := slices.ContainsFunc(a.Queue(), func(it session.QueueItem) bool {
+		return it.ID == id && it.Held && it.Target == to
+	})
+	ok, err := a.editLocked(func(box *session.Inbox) ([]session.InboxSpliced, bool, error) {
 		splices, ok := box.Move(id, to, at)
 		if ok && to == session.NextStep && a.act != nil && a.act.closing {
 			a.latch = true // the turn has no step left for it, and no other turn looks there first
 		}
 		return splices, ok, nil
 	})
+	if ok && err == nil && stays {
+		err = a.hold([]string{id})
+	}
+	return ok, err
 }
 
 // Release lets held messages go, and wakes the agent when there were any. Ids that
@@ -111,6 +121,11 @@ func (a *Agent) among(ids []string, held bool) []string {
 func (a *Agent) edit(plan func(*session.Inbox) ([]session.InboxSpliced, bool, error)) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.editLocked(plan)
+}
+
+// editLocked is edit for a caller that holds a.mu.
+func (a *Agent) editLocked(plan func(*session.Inbox) ([]session.InboxSpliced, bool, error)) (bool, error) {
 	box := a.log.Inbox()
 	splices, ok, err := plan(&box)
 	if err != nil || !ok {

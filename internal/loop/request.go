@@ -176,7 +176,7 @@ func (t *turn) keep(route Route, blocks []llm.Block, usage *llm.Usage, interrupt
 func (a *Agent) currentRoute() Route {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	r := a.route
+	r := a.routeInForce()
 	r.Defaults = slices.Clone(r.Defaults)
 	return r
 }

@@ -62,6 +62,8 @@ type retries struct {
 	chains map[string]chain // by provider and policy key
 	codes  map[llm.Code]int
 	waited time.Duration
+
+	fellBack bool // to another model
 }
 
 // chain is the retries of one provider under the same limits.
@@ -79,6 +81,10 @@ func (r *retries) apply(ev *session.Event) {
 			return
 		}
 		r.chains[chainKey(data.Provider, data.PolicyKey)] = chain{data.RetryID, data.Retry}
+		if data.Mode == modeFallback {
+			r.fellBack, r.codes = true, map[llm.Code]int{} // the other model has its own
+			return
+		}
 		r.codes[data.Failure.Code]++
 		r.waited += time.Duration(data.DelayMs) * time.Millisecond
 	}

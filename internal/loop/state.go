@@ -29,6 +29,10 @@ type driverState struct {
 	repeat  repeats
 	retries retries
 	spent   spent
+	meter   meter
+	said    []said // the user's last messages, the newest last
+
+	overflowed bool // the last request was too long, and room was made for it
 }
 
 func (d *driverState) init(a *Agent) {
@@ -58,8 +62,11 @@ func (d *driverState) apply(ev *session.Event) {
 		d.open = 0
 	case session.RequestHeader:
 		d.frozen, d.headerSent = &data.Header, true
+	case session.StepStart:
+		d.overflowed = false
 	case session.UserMessage:
 		d.environmentSent = d.environmentSent || data.ID == d.environmentID
+		d.listen(ev.Seq, &data.Message)
 	case session.RequestContext:
 		d.context = &data
 	case session.AssistantMessage:
@@ -76,6 +83,18 @@ func (d *driverState) apply(ev *session.Event) {
 	d.repeat.apply(ev)
 	d.retries.apply(ev)
 	d.spent.apply(ev)
+	d.meter.apply(ev)
+}
+
+// listen keeps the user's last words: a summary must not be all that is left of them.
+func (d *driverState) listen(seq int, m *llm.Message) {
+	if m.Source.Kind != llm.FromUser {
+		return
+	}
+	if len(d.said) == saidCount {
+		d.said = slices.Delete(d.said, 0, 1)
+	}
+	d.said = append(d.said, said{seq, m.PlainText()})
 }
 
 // header is that of the next request. Prompt and tools are frozen: what the log

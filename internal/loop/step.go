@@ -4,10 +4,14 @@ import (
 	"dsh/internal/llm"
 )
 
-// requests sends the step's request until one succeeds or nobody wants another
+// requests makes room where the conversation is about to outgrow the window, and
+// sends the step's request until one succeeds or nobody wants another
 // attempt, then runs the calls of the answer. owes says that the model has results
 // to read.
 func (t *turn) requests() (owes bool, err error) {
+	if err := t.makeRoom(); err != nil {
+		return false, err
+	}
 	for attempt := 1; ; attempt++ {
 		answer, failure, err := t.request(attempt)
 		if err != nil {

@@ -42,6 +42,7 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 		a.fail(err)
 		return false
 	}
+	a.returnToChosen()
 	t := &turn{a: a, act: act, ctx: act.ctx, end: act.cancel, n: n}
 	if err := a.logPreset(); err != nil {
 		a.fail(err)
@@ -78,9 +79,12 @@ func (a *Agent) startTurn() (n int, err error) {
 	return n, a.append(session.Draft{Data: session.TurnStart{Turn: n}})
 }
 
-// closeBroken ends the turn that the log could not take the end of, when it was
-// full: what is open then would keep every later turn from starting.
+// closeBroken ends what the log could not take the end of, when it was full: the turn
+// or the compaction that is open then would keep every later turn from starting.
 func (a *Agent) closeBroken() error {
+	if err := a.closeCompaction(); err != nil {
+		return err
+	}
 	if a.d.open == 0 {
 		return nil
 	}

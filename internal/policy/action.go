@@ -19,4 +19,5 @@ type Action struct {
 	Paths   []string // real paths: links resolved as far as they exist; of exec, the directory it runs in
 	Command string   // exec
 	Target  string   // the raw argument a rule's pattern is matched against: a path or a command
+	Linked  bool     // links lead from Target to the one of Paths
 }

@@ -90,7 +90,7 @@ func commandPattern(command string) string {
 }
 
 func pathOffer(workspace, p string) string {
-	if filepath.Clean(p) != p || !filepath.IsAbs(p) {
+	if filepath.Clean(p) != p || !filepath.IsAbs(p) || ofProcess(p) {
 		return ""
 	}
 	rel, ok := inside(workspace, p)

@@ -52,6 +52,13 @@ func secret(p string) bool {
 	return strings.HasPrefix(p, "/proc/") && (base == "environ" || base == "mem")
 }
 
+// ofProcess reports whether p is of one process: a rule for it would be about
+// another one, or none, the next time.
+func ofProcess(p string) bool {
+	rest, ok := strings.CutPrefix(p, "/proc/")
+	return ok && rest != "" && rest[0] >= '0' && rest[0] <= '9'
+}
+
 // pathIs is the narrow reading: the real path itself against the pattern.
 func pathIs(workspace, p, pattern string) bool {
 	if !filepath.IsAbs(p) || filepath.Clean(p) != p {

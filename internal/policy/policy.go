@@ -49,6 +49,9 @@ type Rules struct {
 func Decide(r Rules, a Action) session.Decision {
 	d, final := r.judge(a)
 	d.Effect = effect(a)
+	if d.Verdict != session.Allow && a.Linked {
+		d.Reason += fmt.Sprintf(" %s leads to %s.", a.Target, strings.Join(a.Paths, ", "))
+	}
 	if d.Verdict != session.Allow && !final {
 		d.Offer, d.Flag = offer(r, a)
 	}
@@ -82,24 +85,26 @@ func (r Rules) judge(a Action) (d session.Decision, final bool) {
 func (r Rules) preset(a Action) session.Decision {
 	switch {
 	case a.Class == Control || a.Class == Human:
-		return r.byPreset(session.Allow, "it changes only the session")
+		return r.byPreset(session.Allow, "It changes only the session")
 	case r.Preset == PresetFull:
-		return r.byPreset(session.Allow, "the permission preset is full")
+		return r.byPreset(session.Allow, "The permission preset is full")
 	case a.Class == Read:
 		for _, p := range a.Paths {
 			if secret(p) {
 				return r.byPreset(session.Ask, fmt.Sprintf("%s may hold the secrets of a process", p))
 			}
 		}
-		return r.byPreset(session.Allow, "it only reads")
+		return r.byPreset(session.Allow, "It only reads")
 	case readsOnly(a):
-		return r.byPreset(session.Allow, "the command only reads")
-	case a.Class == Write && r.Preset == PresetWorkspace:
-		return r.write(a)
+		return r.byPreset(session.Allow, "The command only reads")
+	case a.Class == Write:
+		if d := r.write(a); r.Preset == PresetWorkspace || d.Verdict == session.Ask {
+			return d
+		}
 	case a.Class == Exec && r.Preset == PresetWorkspace && r.Confined:
-		return r.byPreset(session.Allow, "the sandbox confines it to the workspace")
+		return r.byPreset(session.Allow, "The sandbox confines it to the workspace")
 	case a.Class == Exec && r.Preset == PresetWorkspace:
-		return r.byPreset(session.Ask, "no sandbox confines commands here, so each one is asked about")
+		return r.byPreset(session.Ask, "No sandbox confines commands here, so each one is asked about")
 	}
 	return r.byPreset(session.Ask, fmt.Sprintf("%s needs an answer under the permission preset %s", name(a), r.presetName()))
 }
@@ -117,7 +122,7 @@ func (r Rules) write(a Action) session.Decision {
 			return r.byPreset(session.Ask, fmt.Sprintf("%s is protected: it can change how commands run, or hold secrets", filepath.ToSlash(rel)))
 		}
 	}
-	return r.byPreset(session.Allow, "it is inside the workspace")
+	return r.byPreset(session.Allow, "It is inside the workspace")
 }
 
 func (r Rules) presetName() Preset {
@@ -127,8 +132,10 @@ func (r Rules) presetName() Preset {
 	return r.Preset
 }
 
+// byPreset takes the reason without its full stop. One that begins with a path or a
+// tool's name begins as that is spelled.
 func (r Rules) byPreset(v session.Verdict, reason string) session.Decision {
-	return session.Decision{Verdict: v, Rule: "preset " + string(r.presetName()), Reason: sentence(reason)}
+	return session.Decision{Verdict: v, Rule: "preset " + string(r.presetName()), Reason: reason + "."}
 }
 
 func byRule(rule Rule, v session.Verdict, does string) session.Decision {
@@ -140,13 +147,9 @@ func byRule(rule Rule, v session.Verdict, does string) session.Decision {
 	return session.Decision{Verdict: v, Rule: text, Reason: "The rule " + text + origin + " " + does + "."}
 }
 
-func sentence(s string) string {
-	return strings.ToUpper(s[:1]) + s[1:] + "."
-}
-
 func name(a Action) string {
 	if a.Tool == "" {
-		return "this action"
+		return "This action"
 	}
 	return a.Tool
 }

@@ -174,6 +174,45 @@ func TestE06ProtectedNamesAsk(t *testing.T) {
 	}
 }
 
+// A person is told where a write really goes and why that matters, also where every
+// write asks.
+func TestE05AskSaysWhereAWriteGoes(t *testing.T) {
+	t.Parallel()
+	through := func(link, real string) Action {
+		return Action{Tool: "write", Class: Write, Paths: []string{real}, Target: link, Linked: true}
+	}
+	for _, c := range []struct {
+		a    Action
+		says []string
+	}{
+		{edit("/etc/hosts"), []string{"/etc/hosts is outside the workspace " + ws + "."}},
+		{edit(ws + "/Sub/.git/config"), []string{"Sub/.git/config is protected"}},
+		{edit(ws + "/a.go"), []string{"edit needs an answer under the permission preset"}},
+		{through("out/x", "/tmp/x"), []string{"/tmp/x is outside the workspace", "out/x leads to /tmp/x."}},
+		{through("notes", ws+"/.git/config"), []string{".git/config is protected", "notes leads to " + ws + "/.git/config."}},
+		{through("link", ws+"/a.go"), []string{"write needs an answer", "link leads to " + ws + "/a.go."}},
+	} {
+		for _, p := range []Preset{PresetAsk, PresetWorkspace} {
+			d := Decide(Rules{Preset: p, Workspace: ws}, c.a)
+			if d.Verdict == session.Allow && p == PresetWorkspace {
+				continue
+			}
+			for _, part := range c.says {
+				if d.Verdict != session.Ask || !strings.Contains(" "+d.Reason, " "+part) {
+					t.Errorf("%s: %+v: %+v; want %q", p, c.a, d, part)
+				}
+			}
+		}
+	}
+	d := Decide(rules(t, PresetFull, "deny write(/tmp/*)"), through("out/x", "/tmp/x"))
+	if !strings.HasSuffix(d.Reason, " out/x leads to /tmp/x.") {
+		t.Errorf("a rule's refusal: %+v", d)
+	}
+	if d := Decide(Rules{Preset: PresetFull}, through("link", ws+"/a.go")); strings.Contains(d.Reason, "leads") {
+		t.Errorf("nobody is asked: %+v", d)
+	}
+}
+
 func TestDenyBeatsAskBeatsAllow(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -225,6 +264,8 @@ func TestFlagAndOfferWouldAllowIt(t *testing.T) {
 		{PresetAsk, edit(ws + "/~/x"), "--permission workspace", "edit(./~/x)"},
 		{PresetAsk, Action{Tool: "web_fetch", Class: Net, Target: "https://a.example/?q=*"}, `--allow 'web_fetch(https://a.example/?q=\*)'`, `web_fetch(https://a.example/?q=\*)`},
 		{PresetAsk, Action{Tool: "x", Class: "y"}, "--allow 'x'", "x"},
+		{PresetAsk, read("/proc/123/environ"), "", ""}, // another process has the number next time
+		{PresetWorkspace, edit("/proc/123/oom_score_adj"), "", ""},
 	} {
 		r := Rules{Preset: c.preset, Workspace: ws}
 		d := Decide(r, c.a)

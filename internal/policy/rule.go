@@ -17,8 +17,9 @@ import (
 //
 // Allow rules are read narrowly: every path must match by its real path, a pattern
 // with `*` matches only commands of plain words, and a command's pattern holds only
-// inside the workspace. Deny and ask rules are
-// read widely: any path, in any spelling, and a command anywhere in a longer one.
+// inside the workspace. Deny and ask rules are read widely: any path, in any
+// spelling, a command anywhere in a longer one, and a path of write or edit for
+// every tool that changes files.
 type Rule struct {
 	Tool    string // a tool's name, or * for all
 	Pattern string // empty for every call of the tool
@@ -76,11 +77,17 @@ func toolName(s string) bool {
 // restricts finds a deny or ask rule that covers the action.
 func (r Rules) restricts(v session.Verdict, a Action) (Rule, bool) {
 	for _, rule := range r.Rules {
-		if rule.Verdict == v && rule.covers(a.Tool) && (rule.Pattern == "" || r.touches(rule.Pattern, a)) {
+		if rule.Verdict == v && rule.restrictsTool(a) && (rule.Pattern == "" || r.touches(rule.Pattern, a)) {
 			return rule, true
 		}
 	}
 	return Rule{}, false
+}
+
+// restrictsTool reports whether a deny or ask rule is about the action's tool. Of
+// tools that change files, whoever protects a path means the path.
+func (r Rule) restrictsTool(a Action) bool {
+	return r.covers(a.Tool) || r.Pattern != "" && a.Class == Write && toolClasses[r.Tool] == Write
 }
 
 func (r Rules) touches(pattern string, a Action) bool {

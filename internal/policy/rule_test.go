@@ -9,7 +9,7 @@ import (
 
 func TestParseRule(t *testing.T) {
 	t.Parallel()
-	for _, s := range []string{"bash", "*", "bash(go test:*)", "edit(docs/*)", `bash(ls \*.go)`, "bash(echo (a) b)", "mcp__x-y(a)"} {
+	for _, s := range []string{"bash", "*", "bash(go test:*)", "edit(docs/*)", `bash(ls \*.go)`, "bash(echo (a) b)", "mcp__x-y(a)", "web_fetch"} {
 		r, err := ParseRule(" "+s+" ", session.Deny, "here")
 		if err != nil || r.String() != s || r.Verdict != session.Deny || r.Origin != "here" {
 			t.Errorf("%s: %+v, %v", s, r, err)
@@ -22,6 +22,31 @@ func TestParseRule(t *testing.T) {
 	} {
 		if r, err := ParseRule(s, session.Allow, ""); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %+v, %v; want an error that says %q", s, r, err, says)
+		}
+	}
+}
+
+// A rule for a tool that is nowhere would do nothing, and nobody would notice.
+func TestRulesNameToolsThatExist(t *testing.T) {
+	t.Parallel()
+	check := func(text string) error {
+		r, err := ParseRule(text, session.Deny, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.CheckTool()
+	}
+	for _, s := range []string{"*", "bash(make)", "write(a)", "web_fetch", "mcp__files__put(x)", "exit_plan_mode"} {
+		if err := check(s); err != nil {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+	for s, says := range map[string]string{
+		"Write(x)": "did you mean write?", "wirte(x)": "did you mean write?", "webfetch": "did you mean web_fetch?", "Bash": "did you mean bash?",
+		"job-kill": "did you mean job_kill?", "exec": "the tools are ask_user_question, bash, edit, ", "mcp__": "the tools are ", "MCP__a__b": "the tools are ",
+	} {
+		if err := check(s); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), s) {
+			t.Errorf("%s: %v; want an error that says %q", s, err, says)
 		}
 	}
 }
@@ -71,6 +96,38 @@ func TestPathPatterns(t *testing.T) {
 	}
 	if d := Decide(rules(t, PresetFull, "deny edit(b)"), both); d.Verdict != session.Deny {
 		t.Errorf("one of two paths is denied: %+v", d)
+	}
+}
+
+// Who protects a path from write means the path, whichever tool changes it; who
+// allows edit there has said nothing of write.
+func TestPathRulesOfWriteAndEditRestrictBoth(t *testing.T) {
+	t.Parallel()
+	write := func(p string) Action { return Action{Tool: "write", Class: Write, Paths: []string{p}, Target: p} }
+	other := Action{Tool: "mcp__fs__put", Class: Write, Paths: []string{ws + "/migrations/1.sql"}}
+	for _, tool := range []string{"write", "edit"} {
+		for _, v := range []session.Verdict{session.Deny, session.Ask} {
+			r := rules(t, PresetFull, string(v)+" "+tool+"(migrations/*)")
+			for _, a := range []Action{write(ws + "/migrations/1.sql"), edit(ws + "/migrations/1.sql"), other} {
+				if d := Decide(r, a); d.Verdict != v {
+					t.Errorf("%s %s(migrations/*), %s: %+v", v, tool, a.Tool, d)
+				}
+			}
+			for _, a := range []Action{write(ws + "/src/1.sql"), read(ws + "/migrations/1.sql")} {
+				if d := Decide(r, a); d.Verdict != session.Allow {
+					t.Errorf("%s %s(migrations/*), %s: %+v", v, tool, a.Tool, d)
+				}
+			}
+		}
+	}
+	if d := Decide(rules(t, PresetFull, "deny write"), edit(ws+"/a")); d.Verdict != session.Allow {
+		t.Errorf("a rule without a path is about its tool: %+v", d)
+	}
+	if d := Decide(rules(t, PresetFull, "deny read(a)"), edit(ws+"/a")); d.Verdict != session.Allow {
+		t.Errorf("a rule for reading restricts a change: %+v", d)
+	}
+	if d := Decide(rules(t, PresetAsk, "allow edit(a)"), write(ws+"/a")); d.Verdict != session.Ask {
+		t.Errorf("an allow rule is read widely: %+v", d)
 	}
 }
 

@@ -20,7 +20,6 @@ var ours = map[Type]bool{
 var kept = map[Type]bool{
 	"tool/code-dispatch-start": true, "tool/code-dispatch": true, typeTodoWrite: true,
 	"session/title-llm-request": true, "agent-preset/selected": true,
-	"compaction/start": true, "compaction/summary": true, "compaction/end": true, "compaction/prune": true,
 	"plan/mode": true, "goal/change": true, "schedule/change": true, "hook/invoked": true, "hook/result": true,
 	"command/run": true, "command/done": true, "feedback/record": true, "subagent/descriptor": true,
 	"team/member": true, "team/task": true, "team/message/queued": true, "team/message/delivered": true,
@@ -106,6 +105,12 @@ func (e *encoder) payload(p Payload) *encoder {
 			e.lit(`,"removedCount":`).int(int64(p.RemovedCount))
 		}
 		return e.lit(`,"inserted":`).messages(p.Inserted).field("outcome", p.Outcome).lit(`}`)
+	case CompactionStart:
+		return e.compaction(p.CompactionID, p.SourceCommandID, p.Turn, "")
+	case CompactionEnd:
+		return e.compaction(p.CompactionID, p.SourceCommandID, p.Turn, p.Error)
+	case CompactionSummary:
+		return e.compactionSummary(&p)
 	case RequestHeader:
 		return e.lit(`{"header":`).header(&p.Header).lit(`,"reason":`).str(p.Reason).lit(`}`)
 	case Raw:
@@ -290,6 +295,11 @@ var payloads = map[Type]func(*reader) Payload{
 	TypeInboxHeld:        as[InboxHeld],
 	TypeTurnBudget:       as[TurnBudget],
 	TypeWorkspaceChanged: as[WorkspaceChanged],
+
+	TypeCompactionStart:   func(r *reader) Payload { return r.compactionStart() },
+	TypeCompactionSummary: func(r *reader) Payload { return r.compactionSummary() },
+	TypeCompactionEnd:     func(r *reader) Payload { return r.compactionEnd() },
+	TypeCompactionPrune:   as[CompactionPrune],
 }
 
 // as reads the payloads that are small or rare.

@@ -430,3 +430,28 @@ func FuzzDecodeLine(f *testing.F) {
 		}
 	})
 }
+
+func TestSECompactionEventsKeepTheirShape(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		`{"type":"compaction/start","seq":0,"time":1,"data":{"compactionId":"c","sourceCommandId":"s","turn":2}}`,
+		`{"type":"compaction/summary","seq":0,"time":1,"data":{"compactionId":"c","summary":[{"type":"text","text":"<s>"}],"rawOutput":[{"type":"reasoning","text":"r"},{"type":"text","text":"<s>"}],"llmStreamCall":true,"shadowedRange":{"start":4,"end":4},"shadowedSeqs":[4],"shadowedTokenCount":266,"provider":"p","model":"m","maxTokens":32,"usage":{"inputTokens":20,"outputTokens":4}}}`,
+		`{"type":"compaction/summary","seq":0,"time":1,"data":{"compactionId":"c","summary":[],"shadowedRange":{"start":4,"end":9},"shadowedSeqs":[4,9],"shadowedTokenCount":0,"provider":"p","model":"m"}}`,
+		`{"type":"compaction/end","seq":0,"time":1,"data":{"compactionId":"c","turn":null,"error":"no \"room\""}}`,
+		`{"type":"compaction/prune","seq":0,"time":1,"data":{"shadowedRange":{"start":4,"end":4},"shadowedSeqs":[4],"shadowedTokenCount":9}}`,
+		`{"type":"request/sent","seq":0,"time":1,"data":{"turn":0,"step":0,"attempt":1,"messages":3,"bytes":9,"sha256":"x","profile":"p","wire":1,"repairs":[],"aside":{"purpose":"compaction","config":{"provider":"p","model":"m","maxTokens":32},"leading":2,"ask":"<sum up>"}},"ignorable":true}`,
+	} {
+		evs, err := decodeLine([]byte(line), 0, 0)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		if out, err := appendEvent(nil, evs[0]); err != nil || string(out) != line+"\n" {
+			t.Errorf("%s\nwas written back as\n%s, %v", line, out, err)
+		}
+	}
+	evs, err := decodeLine([]byte(`{"type":"compaction/end","seq":0,"time":1,"data":{"compactionId":"c","turn":1,"error":{"code":"summary"}}}`), 0, 0)
+	if err != nil || evs[0].Data.(CompactionEnd).Error != `{"code":"summary"}` {
+		t.Errorf("an error of another shape was read as %v, %v", evs, err)
+	}
+}

@@ -94,7 +94,7 @@ func startTurn(t testing.TB, l *Log) (turn int) {
 	if turn == 1 {
 		mustAppend(t, l, Draft{Data: RequestHeader{llm.Header{Config: llm.Config{Provider: "p", Model: "m"}, System: "be good"}, "initial"}})
 	}
-	mustAppend(t, l, Draft{Data: RequestSent{turn, 1, 1, llm.Sent{Messages: turn, Repairs: []string{}}}})
+	mustAppend(t, l, Draft{Data: RequestSent{Turn: turn, Step: 1, Attempt: 1, Sent: llm.Sent{Messages: turn, Repairs: []string{}}}})
 	return turn
 }
 

@@ -156,12 +156,14 @@ type RequestContext struct {
 }
 
 // RequestSent (ours) is written, and synced, just before a request leaves. Audit
-// derives its digest again.
+// derives its digest again: from the header and the messages in force, or, with an
+// Aside, from what that makes of them.
 type RequestSent struct {
-	Turn    int `json:"turn"`
+	Turn    int `json:"turn"` // 0, as the step, for an aside between turns
 	Step    int `json:"step"`
-	Attempt int `json:"attempt"` // from 1 within the step
+	Attempt int `json:"attempt"` // from 1 within the step, or within the compaction
 	llm.Sent
+	Aside *Aside `json:"aside,omitempty"`
 }
 
 // Target is one of the inbox's two queues.
@@ -208,7 +210,7 @@ type Retry struct {
 	Turn       int         `json:"turn"`
 	Step       int         `json:"step"`
 	Provider   string      `json:"provider"`
-	Mode       string      `json:"mode"`      // normal
+	Mode       string      `json:"mode"`      // normal, fallback
 	PolicyKey  string      `json:"policyKey"` // the limits that were in force
 	Retry      int         `json:"retry"`     // from 1
 	MaxRetries *int        `json:"maxRetries,omitempty"`

@@ -435,7 +435,7 @@ func TestAnAnswerSupersedesTheChunksOfFailedRequestsToo(t *testing.T) {
 	stream(t, l, turn, 3)
 	mustAppend(t, l, Draft{Data: AssistantChunk{turn, 1, llm.Chunk{Type: llm.FinishChunk,
 		Reason: &llm.Finish{Kind: llm.Failed, Failure: &llm.Failure{Message: "cut", Code: llm.CodeStreamClosed}}}}})
-	mustAppend(t, l, Draft{Data: RequestSent{turn, 1, 2, llm.Sent{Repairs: []string{}}}})
+	mustAppend(t, l, Draft{Data: RequestSent{Turn: turn, Step: 1, Attempt: 2, Sent: llm.Sent{Repairs: []string{}}}})
 	mustAppend(t, l, answered(turn, stream(t, l, turn, 2)))
 	for _, ev := range l.events {
 		if ev.Type == TypeAssistantChunk {

@@ -24,8 +24,9 @@ type order struct {
 	retries  []Retry // the last of each chain of the open step
 	starting *Retry  // written, its attempt not started
 
-	approvals []approval // that wait for their decision
-	provider  string     // of the header in force
+	approvals  []approval // that wait for their decision
+	compaction string     // the open one; "" none
+	provider   string     // of the header in force
 }
 
 type approval struct{ id, callID string }
@@ -40,7 +41,7 @@ func (o *order) clone() order {
 func (o *order) check(ev *Event) error {
 	switch p := ev.Data.(type) {
 	case TurnStart:
-		if o.turnOpen || p.Turn != o.turn+1 {
+		if o.turnOpen || p.Turn != o.turn+1 || o.compaction != "" {
 			return fmt.Errorf("turn %d cannot start: %s", p.Turn, o.where())
 		}
 	case TurnEnd:
@@ -64,6 +65,9 @@ func (o *order) check(ev *Event) error {
 	case RequestHeader, RequestContext:
 		return o.inTurn()
 	case RequestSent:
+		if p.Aside != nil {
+			return o.checkAside(&p)
+		}
 		if p.Attempt < 1 || p.Attempt < o.attempt || p.Attempt > o.attempt+1 {
 			return fmt.Errorf("request attempt %d does not follow attempt %d", p.Attempt, o.attempt)
 		}
@@ -80,6 +84,8 @@ func (o *order) check(ev *Event) error {
 		if o.asked(p.ID) < 0 {
 			return fmt.Errorf("approval %q is decided and not waiting", p.ID)
 		}
+	case CompactionStart, CompactionSummary, CompactionEnd, CompactionPrune:
+		return o.checkCompaction(p)
 	case Raw:
 		if p.T == typeTodoWrite {
 			return o.inTurn()
@@ -92,10 +98,23 @@ func (o *order) where() string {
 	switch {
 	case o.stepOpen:
 		return fmt.Sprintf("step %d.%d is open", o.turn, o.step)
+	case o.compaction != "" && !o.turnOpen:
+		return fmt.Sprintf("compaction %q is open", o.compaction)
 	case o.turnOpen:
 		return fmt.Sprintf("turn %d is open after %d steps", o.turn, o.step)
 	}
 	return fmt.Sprintf("no turn is open after %d turns", o.turn)
+}
+
+// checkAside: a request beside the conversation belongs to what it is made for.
+func (o *order) checkAside(p *RequestSent) error {
+	if p.Aside.Purpose != PurposeCompaction || o.compaction == "" {
+		return fmt.Errorf("nothing is open that a request for %q belongs to", p.Aside.Purpose)
+	}
+	if o.stepOpen || p.Step != 0 {
+		return o.inStep(p.Turn, p.Step)
+	}
+	return nil
 }
 
 func (o *order) inTurn() error {
@@ -268,9 +287,15 @@ func (o *order) apply(ev *Event) {
 	case RequestHeader:
 		o.provider = p.Header.Config.Provider
 	case RequestSent:
-		o.attempt, o.chunks = p.Attempt, nil
+		if p.Aside == nil {
+			o.attempt, o.chunks = p.Attempt, nil
+		}
+	case CompactionStart:
+		o.compaction = p.CompactionID
+	case CompactionEnd:
+		o.compaction = ""
 	case EndSeed:
-		o.approvals = nil // asked in a dead life
+		o.approvals, o.compaction = nil, "" // of a dead life
 	default:
 		o.applyPolicy(ev.Data)
 	}

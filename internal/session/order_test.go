@@ -20,6 +20,10 @@ func TestCheckNamesWhatIsOutOfOrder(t *testing.T) {
 	asked := func(s *script) { taken(s); s.log(ApprovalAsked{ID: "q", CallID: "c2"}) }
 	sent := func(s *script) { step(s); s.log(RequestSent{Turn: 1, Step: 1, Attempt: 1}) }
 	log := func(p Payload) Draft { return Draft{Data: p} }
+	one, two := 1, 2
+	aside := &Aside{Purpose: PurposeCompaction}
+	bracket := func(s *script) { step(s); s.log(CompactionStart{CompactionID: "c", Turn: &one}) }
+	between := func(s *script) { s.log(CompactionStart{CompactionID: "c"}) }
 
 	for name, c := range map[string]struct {
 		before func(*script)
@@ -57,6 +61,17 @@ func TestCheckNamesWhatIsOutOfOrder(t *testing.T) {
 		"request outside a step":     {turn, log(RequestSent{Turn: 1, Step: 1, Attempt: 1}), "names step 1.1"},
 		"retry outside a step":       {turn, log(Retry{RetryID: "r", Turn: 1, Step: 1, Retry: 1}), "names step 1.1"},
 		"retry of another provider":  {func(s *script) { step(s); s.log(header("p", "m")) }, log(Retry{RetryID: "r", Turn: 1, Step: 1, Provider: "q", Retry: 1}), "provider"},
+		"compaction in compaction":   {bracket, log(CompactionStart{CompactionID: "d", Turn: &one}), `compaction "c" is open`},
+		"compaction without an id":   {step, log(CompactionStart{Turn: &one}), "needs an id"},
+		"compaction of another turn": {step, log(CompactionStart{CompactionID: "c", Turn: &two}), "does not name the turn"},
+		"compaction of no turn":      {step, log(CompactionStart{CompactionID: "c"}), "does not name the turn"},
+		"summary of another":         {bracket, log(CompactionSummary{CompactionID: "d"}), `"c" is open`},
+		"summary of none":            {step, log(CompactionSummary{CompactionID: "d"}), `"" is open`},
+		"end of no compaction":       {step, log(CompactionEnd{CompactionID: "c"}), `"" is open`},
+		"prune outside a turn":       {empty, log(CompactionPrune{}), "inside a turn"},
+		"a turn in a compaction":     {between, log(TurnStart{1}), `compaction "c" is open`},
+		"aside without its purpose":  {step, log(RequestSent{Turn: 1, Step: 1, Attempt: 1, Aside: aside}), "nothing is open"},
+		"aside of another step":      {bracket, log(RequestSent{Turn: 1, Step: 2, Attempt: 1, Aside: aside}), "names step 1.2"},
 		"first retry is 2":           {step, log(Retry{RetryID: "r", Turn: 1, Step: 1, Retry: 2}), "retry 1 is next"},
 		"retry before the last ran":  {retried, log(Retry{RetryID: "r", Turn: 1, Step: 1, Provider: "p", PolicyKey: "k", Retry: 2}), "cannot be announced"},
 		"retry with another id":      {retried, log(Retry{RetryID: "r2", Turn: 1, Step: 1, Provider: "p", PolicyKey: "k", Retry: 2}), "another id"},

@@ -34,7 +34,7 @@ type State struct {
 	LastTool string
 	Todos    []Todo // the last list written
 
-	Usage    llm.Usage            // of all answers
+	Usage    llm.Usage            // of all answers, and of summaries
 	Models   map[string]llm.Usage // by model
 	Requests int
 	Steps    int
@@ -97,11 +97,15 @@ func (s *State) apply(ev *Event) {
 	case RequestSent:
 		s.Requests++
 		s.ThisTurn.Requests++
-		s.Attempts++
+		if p.Aside == nil {
+			s.Attempts++
+		}
 	case RetryStarted:
 		s.Retries++
 	case AssistantMessage:
-		s.answer(&p)
+		s.spend(p.Usage, p.Message.Source.Model)
+	case CompactionSummary:
+		s.spend(p.Usage, p.Model)
 	case ToolCall:
 		s.Calls++
 		s.ThisTurn.Calls++
@@ -141,20 +145,23 @@ func (s *State) applySetting(data Payload) {
 	}
 }
 
-func (s *State) answer(p *AssistantMessage) {
-	if p.Usage == nil {
+// spend adds up what the provider counted for an answer. What is spent between turns
+// is no turn's.
+func (s *State) spend(u *llm.Usage, model string) {
+	if u == nil {
 		return
 	}
-	s.Usage = addUsage(s.Usage, *p.Usage)
-	s.ThisTurn.Usage = addUsage(s.ThisTurn.Usage, *p.Usage)
-	model := p.Message.Source.Model
+	s.Usage = addUsage(s.Usage, *u)
+	if s.TurnOpen {
+		s.ThisTurn.Usage = addUsage(s.ThisTurn.Usage, *u)
+	}
 	if model == "" && s.Header != nil {
 		model = s.Header.Config.Model
 	}
 	if s.Models == nil {
 		s.Models = map[string]llm.Usage{}
 	}
-	s.Models[model] = addUsage(s.Models[model], *p.Usage)
+	s.Models[model] = addUsage(s.Models[model], *u)
 }
 
 func (s *State) result(ev *Event, p *ToolResult) {

@@ -13,6 +13,34 @@ func (l *Log) Messages() ([]*llm.Message, int) {
 	return l.fold.messages()
 }
 
+// Node is one event that the model sees, or, for an answer without content, that
+// only marks a place.
+type Node struct {
+	Seq     int
+	Message *llm.Message
+	Result  *ToolResult // nil for what is no tool result
+	Visible bool        // it is one of Messages
+}
+
+// Surface is what Messages is made of. It costs as much as the surface is long.
+func (l *Log) Surface() []Node {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	nodes := make([]Node, len(l.fold.surface.nodes))
+	for i, n := range l.fold.surface.nodes {
+		nodes[i] = Node{n.seq, n.msg, n.result, n.visible()}
+	}
+	return nodes
+}
+
+// OpenCompaction is the id of the compaction that has begun and not ended, in this
+// life; "" if there is none.
+func (l *Log) OpenCompaction() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fold.order.compaction
+}
+
 // State is the runtime state.
 func (l *Log) State() State {
 	l.mu.Lock()

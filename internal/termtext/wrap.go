@@ -96,7 +96,7 @@ func (w *wrapper) measure(s string) (end, next int) {
 	var prev string
 	prevKind := escape
 	column, last, spaces, brk, brkNext := 0, 0, 0, 0, 0 // spaces is where the last run of them begins
-	seen := false                              // more than spaces stands in the row
+	seen := false                                       // more than spaces stands in the row
 	for t := (tokens{s: s}); t.next(); {
 		if t.width == 0 {
 			if t.kind == glyph && prevKind == space { // a mark on a space: that one is text

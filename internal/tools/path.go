@@ -21,6 +21,8 @@ type place struct {
 	abs  string // absolute, links not followed: what results show
 	real string // every link resolved as far as it exists: the key of a file
 	note string // set if a look-alike of the name was taken; a sentence
+
+	linked bool // real is not where abs says, whatever links lead to the working directory
 }
 
 // locate resolves a path argument. A name that does not exist is also looked for
@@ -49,7 +51,18 @@ func locate(env Env, raw string) (place, error) {
 	if err != nil {
 		return place{}, fsError("resolve", taken, err)
 	}
+	p.linked = p.real != taken && p.real != fromReal(env.Cwd, taken)
 	return p, nil
+}
+
+// fromReal is abs, if it is below dir, with dir's links resolved.
+func fromReal(dir, abs string) string {
+	rest, below := strings.CutPrefix(abs, filepath.Clean(dir)+string(filepath.Separator))
+	real, err := filepath.EvalSymlinks(dir)
+	if !below || err != nil {
+		return abs
+	}
+	return filepath.Join(real, rest)
 }
 
 // judgedToo fails if policy judged another file than the path leads to now.

@@ -60,7 +60,7 @@ func fileAction(env Env, args json.RawMessage, a any, path *string) (policy.Acti
 	if err != nil {
 		return policy.Action{}, err
 	}
-	return policy.Action{Paths: []string{p.real}, Target: p.raw}, nil
+	return policy.Action{Paths: []string{p.real}, Target: p.raw, Linked: p.linked}, nil
 }
 
 func (readTool) Run(ctx context.Context, env Env, args json.RawMessage) (Result, error) {

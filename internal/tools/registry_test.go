@@ -283,6 +283,13 @@ func TestTP42EveryViolationIsNamed(t *testing.T) {
 		"\n- todos[1].status: enum",
 		"\n- todos[1].more: no such property",
 		"\n- todos[2]: type")
+	nulls := bad(`{"path":null,"mode":null,"count":null,"todos":[null,{"content":null,"status":null}],"ref":null}`)
+	wantText(t, nulls, "\n- path: type: null has type \"null\", want \"string\"", "\n- count: type: null has", "\n- todos[0]: type: null has",
+		"\n- todos[1].content: type: null has", "\n- todos[1].status: enum: null does not equal")
+	wantText(t, bad(`{"path":"x","todos":[],"ref":null}`), "type: null has type \"null\", want \"integer\"")
+	if strings.Contains(nulls, "reflect.Value") {
+		t.Error(nulls)
+	}
 	wantText(t, bad(`{"path":"","todos":[{},{},{},{}]}`), "- path: minLength", "- todos: maxItems")
 	wantText(t, bad(`{"path":"x","todos":[],"ref":4}`), "maximum") // only the whole schema can tell
 	many := bad(`{"path":"x","todos":[` + strings.TrimSuffix(strings.Repeat(`1,`, 500), ",") + `]}`)
@@ -545,5 +552,19 @@ func TestPresentUnknownTool(t *testing.T) {
 	stored := Result{Meta: session.ResultMeta{Display: &session.Display{Kind: session.ShowTodo, Verb: "Todo"}}}
 	if d = reg.Present("srv.tool", `{}`, logged(stored)); d.Kind != session.ShowTodo {
 		t.Errorf("got %+v", d)
+	}
+}
+
+// A rule that names a tool of ours must be taken.
+func TestRulesCanNameEveryTool(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []Tool{Bash(BashOptions{}), Read(), Write(), Edit()} {
+		rule, err := policy.ParseRule(tool.Name(), session.Deny, "")
+		if err == nil {
+			err = rule.CheckTool()
+		}
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }

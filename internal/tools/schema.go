@@ -141,6 +141,7 @@ func join(path, name string) string {
 
 func violation(path string, err error) string {
 	text := strings.TrimPrefix(err.Error(), "validating root: ")
+	text = strings.ReplaceAll(text, "<invalid reflect.Value>", "null") // the library's word for it
 	if path != "" {
 		text = path + ": " + text
 	}

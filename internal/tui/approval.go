@@ -30,32 +30,50 @@ type approval struct {
 // its place, so that the hand never learns a wrong key.
 type choice struct {
 	action, key, text string
+	short             string // for where there is no room
 	off               bool
 }
 
 func (a *approval) choices() []choice {
 	scope := a.request.Decision.Offer
-	session := choice{action: "answer-session", key: "2 a", text: "Yes, " + scope + " for this session"}
+	session := choice{action: "answer-session", key: "2 a", text: "Yes, " + scope + " for this session", short: "session"}
 	if scope == "" {
 		session = choice{action: "answer-session", key: "2 a", text: "-  not offered for this call", off: true}
 	}
 	return []choice{
-		{action: "answer-once", key: "1 y", text: "Yes, once"},
+		{action: "answer-once", key: "1 y", text: "Yes, once", short: "yes"},
 		session,
-		{action: "answer-no", key: "4 n", text: "No, go on without it"},
-		{action: "answer-say", key: "tab", text: "No, and say what to do instead"},
-		{action: "answer-stop", key: "esc", text: "No, and stop"},
+		{action: "answer-no", key: "4 n", text: "No, go on without it", short: "no"},
+		{action: "answer-say", key: "tab", text: "No, and say what to do instead", short: "say"},
+		{action: "answer-stop", key: "esc", text: "No, and stop", short: "stop"},
 	}
 }
 
-// newApproval shows the first of the waiting questions. It begins on No: only an
-// action that the rules could remember is safe enough to begin on Yes.
+// newApproval shows the first of the waiting questions. It begins on No unless the
+// action is plainly harmless.
 func newApproval(waiting []session.ApprovalRequest) *approval {
 	a := &approval{request: waiting[0], of: len(waiting), chosen: 2}
-	if a.request.Decision.Offer != "" {
+	if harmless(&a.request) {
 		a.chosen = 0
 	}
 	return a
+}
+
+// harmless: it only reads, it edits files in the workspace (a rule names such a file
+// by its path there), or it is one of the commands whose arguments a rule may leave
+// open.
+func harmless(r *session.ApprovalRequest) bool {
+	offer := r.Decision.Offer
+	_, pattern, ok := strings.Cut(offer, "(")
+	switch {
+	case r.Decision.Effect == session.EffectRead:
+		return true
+	case !ok:
+		return false
+	case r.Display.Kind == session.ShowDiff:
+		return !strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "~") && !strings.HasPrefix(pattern, "..")
+	}
+	return strings.HasSuffix(offer, ":*)")
 }
 
 // armed reports whether the keys count.
@@ -73,27 +91,66 @@ func (a *approval) move(by int) {
 	}
 }
 
-// rows are the question: what will happen, whole, why it asks, and the answers. more
-// is how many rows of the body did not fit; the transcript has them.
-func (a *approval) rows(body []string, width, height int, now time.Time, th theme) (rows []string) {
-	head := "? " + a.request.Display.Verb + " " + a.request.Display.Target
-	if a.of > 1 {
-		head += fmt.Sprintf(" · 1 of %d waiting", a.of)
+// rows are the question, at most height of them: what will happen, why it asks, and
+// the answers. The answers are always in sight; how many rows of the body did not fit
+// is said, and the transcript has them.
+func (a *approval) rows(body []string, width, height int, now time.Time, th theme, full string) []string {
+	answers := a.answerRows(width, now, th)
+	if len(answers)+2 > height {
+		answers = a.shortAnswers(width, now, th)
 	}
-	rows = append(rows, th.attention(termtext.Cut(termtext.Line(head), width)))
-	choices := a.choices()
-	room := max(3, height-len(choices)-4)
-	if len(body) > room {
-		hidden := len(body) - room + 1
-		body = append(body[:room-1:room-1], th.secondary(fmt.Sprintf("    +%d lines · ctrl+o", hidden)))
-	}
-	rows = append(rows, body...)
-	if reason := a.request.Decision.Reason; reason != "" {
-		for _, row := range termtext.Wrap(termtext.Line(reason), max(10, width-4)) {
-			rows = append(rows, "  "+row)
+	room := max(0, height-1-len(answers))
+	var reason []string
+	if text := a.request.Decision.Reason; text != "" && room > 1 {
+		reason = termtext.Wrap(termtext.Line(text), max(10, width-2))
+		reason = reason[:min(len(reason), room/3+1, maxReason)]
+		for i := range reason {
+			reason[i] = termtext.Cut("  "+reason[i], width)
 		}
+		room -= len(reason)
 	}
-	for i, c := range choices {
+	spare := room - len(body)
+	if spare < 0 {
+		body = cutBody(body, room, th.secondary(termtext.Cut(fmt.Sprintf("    +%d lines · %s", len(body)-room+1, full), width)))
+	}
+	gap := func(rows []string) []string { // empty rows only where there is room for all
+		if spare >= 3 && len(rows) > 0 {
+			return append(rows, "")
+		}
+		return rows
+	}
+	rows := gap([]string{th.attention(termtext.Cut(a.head(), width))})
+	rows = append(rows, gap(body)...)
+	rows = append(rows, gap(reason)...)
+	rows = append(rows, answers...)
+	return rows[:min(len(rows), max(1, height))]
+}
+
+// maxReason bounds the rows of why it asks.
+const maxReason = 4
+
+func cutBody(body []string, room int, more string) []string {
+	if room <= 0 {
+		return nil
+	}
+	return append(body[:room-1:room-1], more)
+}
+
+func (a *approval) head() string {
+	head := "? " + a.request.Display.Verb + " " + a.request.Display.Target
+	if len(a.request.Display.Facts) > 0 {
+		head += " · " + strings.Join(a.request.Display.Facts, " · ")
+	}
+	head = termtext.Line(head)
+	if a.of > 1 {
+		head = fmt.Sprintf("? 1 of %d waiting · %s", a.of, head[2:])
+	}
+	return head
+}
+
+// answerRows are the answers, one a row.
+func (a *approval) answerRows(width int, now time.Time, th theme) (rows []string) {
+	for i, c := range a.choices() {
 		row := fmt.Sprintf("  %-5s %s", c.key, c.text)
 		if i == a.chosen {
 			row = "❯" + strings.TrimPrefix(row, " ")
@@ -104,10 +161,28 @@ func (a *approval) rows(body []string, width, height int, now time.Time, th them
 		}
 		rows = append(rows, row)
 	}
-	if a.focus.IsZero() {
-		rows = append(rows, th.secondary("  alt+a to answer"))
-	}
 	return rows
+}
+
+// shortAnswers are the answers where there is no room for a row each.
+func (a *approval) shortAnswers(width int, now time.Time, th theme) []string {
+	var words []string
+	for i, c := range a.choices() {
+		key := c.key[strings.LastIndexByte(c.key, ' ')+1:]
+		word := key + " " + c.short
+		if c.off {
+			continue
+		}
+		if i == a.chosen {
+			word = "❯" + word
+		}
+		words = append(words, word)
+	}
+	row := termtext.Cut(strings.Join(words, "  "), width)
+	if !a.armed(now) {
+		row = th.secondary(row)
+	}
+	return []string{row}
 }
 
 // answer is what an action decides; ok is false for actions that are no answer.

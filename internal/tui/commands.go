@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -142,7 +143,7 @@ func (m *model) showStatus() tea.Cmd {
 		"title        " + m.title(),
 		"folder       " + o.Cwd,
 		"model        " + strings.TrimSpace(o.Model+" "+o.Effort),
-		"permissions  " + p.preset,
+		"permissions  " + m.preset(),
 	}
 	if percent, ok := p.share(); ok {
 		rows = append(rows, fmt.Sprintf("context      %d%% of %s tokens", percent, amount(p.window)))
@@ -158,7 +159,7 @@ func (m *model) rename(title string) tea.Cmd {
 		return m.flash("/rename needs a title")
 	}
 	if err := m.open.Rename(title); err != nil {
-		m.say(m.th.bad("✗ ") + "rename: " + err.Error())
+		m.fail("rename", err)
 	}
 	return nil
 }
@@ -210,21 +211,65 @@ func (m *model) cyclePreset() tea.Cmd {
 	if len(presets) == 0 {
 		return nil
 	}
-	i := slices.Index(presets, m.progress.preset)
+	i := slices.Index(presets, m.preset())
 	return m.setPreset(presets[(i+1)%len(presets)])
 }
 
+// presetFull runs everything without asking; it is typed and confirmed, never cycled to.
+const presetFull = "full"
+
+// setPreset changes what is allowed without asking; without a name it lists them.
 func (m *model) setPreset(name string) tea.Cmd {
-	if name == "" {
-		m.say("permissions: " + m.progress.preset + ". /permissions read-only, ask, workspace or full changes them.")
-		return nil
+	switch {
+	case name == "":
+		return m.choosePreset()
+	case name == presetFull && !m.fullOK && m.progress.preset != presetFull:
+		return m.confirmFull()
 	}
 	if err := m.open.SetPreset(name); err != nil {
-		m.say(m.th.bad("✗ ") + err.Error())
+		m.fail("/permissions", err)
 		return nil
 	}
 	m.progress.preset, m.open.Preset = name, name
 	return m.flash("permissions: " + name)
+}
+
+func (m *model) choosePreset() tea.Cmd {
+	p := &picker{title: "What is allowed without asking", hint: "enter choose · esc close", items: []item{
+		{title: "read-only", detail: "nothing is changed"},
+		{title: "ask", detail: "edits and commands ask; what only reads does not"},
+		{title: "workspace", detail: "edits in this folder run; commands and the rest ask unless they are confined"},
+		{title: presetFull, detail: "everything runs, nothing asks"},
+	}}
+	for i := range p.items {
+		it := &p.items[i]
+		it.value, it.marked = it.title, it.title == m.preset()
+		if it.marked {
+			p.chosen = i
+		}
+	}
+	p.choose = func(name string) { m.next = m.setPreset(name) }
+	m.pick = p
+	return nil
+}
+
+// preset is the one in force.
+func (m *model) preset() string { return cmp.Or(m.progress.preset, m.open.Preset) }
+
+// confirmFull asks once in a session.
+func (m *model) confirmFull() tea.Cmd {
+	p := &picker{title: "Run every command and edit without asking?", hint: "enter choose · esc close", items: []item{
+		{title: "No, keep " + m.preset(), value: "no"},
+		{title: "Yes, allow everything in this session", value: presetFull},
+	}}
+	p.choose = func(answer string) {
+		if answer == presetFull {
+			m.fullOK = true
+			m.next = m.setPreset(presetFull)
+		}
+	}
+	m.pick = p
+	return nil
 }
 
 func (m *model) chooseModel(args string) tea.Cmd {
@@ -248,7 +293,7 @@ func (m *model) chooseModel(args string) tea.Cmd {
 func (m *model) setModel(name, effort string) tea.Cmd {
 	model, err := m.open.SetModel(name, effort)
 	if err != nil {
-		m.say(m.th.bad("✗ ") + err.Error())
+		m.fail("not changed", err)
 		return nil
 	}
 	m.open.Model, m.open.Effort = model, effort
@@ -274,7 +319,7 @@ func (m *model) resume(id string) tea.Cmd {
 func (m *model) sessionPicker(here bool) *picker {
 	entries, err := m.o.Sessions()
 	if err != nil {
-		m.say(m.th.bad("✗ ") + err.Error())
+		m.fail("the sessions could not be listed", err)
 		return nil
 	}
 	p := &picker{title: "Resume a session · all folders", hint: "enter resume · tab this folder · esc close"}
@@ -305,29 +350,36 @@ func (m *model) sessionPicker(here bool) *picker {
 	return p
 }
 
-// openSession leaves the session on screen for another one.
+// openSession leaves the session on screen for another one, once that is open.
 func (m *model) openSession(id string) tea.Cmd {
-	if id == m.open.Header.ID {
+	switch {
+	case id == m.open.Header.ID:
 		return m.flash("that session is the one on screen")
+	case m.opening:
+		return m.flash("a session is being opened")
 	}
+	m.opening = true
 	open := m.o.Open
-	return func() tea.Msg {
+	m.work.Go(m.t.Guard(func() {
 		opened, err := open(id)
-		return openedMsg{opened, err}
-	}
+		if err == nil {
+			m.arrived <- opened
+		}
+		m.t.Send(openedMsg{err})
+	}))
+	return nil
 }
 
 func (m *model) opened(msg openedMsg) tea.Cmd {
+	m.opening = false
 	if msg.err != nil {
-		m.say(m.th.bad("✗ ") + msg.err.Error())
+		m.report("not opened", msg.err)
 		return nil
 	}
 	m.say(m.th.secondary("left session " + shortID(m.open.Header.ID)))
-	if err := m.leave(); err != nil {
-		m.say(m.th.bad("✗ ") + err.Error())
-	}
-	m.show(msg.opened)
-	return nil
+	m.leave()
+	m.show(<-m.arrived)
+	return m.startTick()
 }
 
 func shortID(id string) string { return id[:min(8, len(id))] }
@@ -343,13 +395,19 @@ func (m *model) listKey(action string, raw tea.KeyMsg) tea.Cmd {
 	case "choose":
 		if it, ok := p.current(); ok {
 			m.pick = nil
+			m.rearm(m.now())
 			p.choose(it.value)
 			cmd := m.next
 			m.next = nil
 			return cmd
 		}
 	case "close":
-		m.pick, m.closed = nil, time.Now()
+		m.pick = nil
+		m.rearm(m.now())
+	case "queue-remove", "queue-steer", "queue-earlier", "queue-later":
+		if it, ok := p.current(); ok {
+			p.letters(action, it.value)
+		}
 	case "scope":
 		if p.scope != nil {
 			if next := p.scope(); next != nil {
@@ -361,48 +419,16 @@ func (m *model) listKey(action string, raw tea.KeyMsg) tea.Cmd {
 	case "suspend":
 		return m.t.Suspend()
 	default:
-		switch raw.Type {
-		case tea.KeyBackspace:
+		switch {
+		case p.letters != nil || raw.Alt:
+		case raw.Type == tea.KeyBackspace:
 			p.backspace()
-		case tea.KeyRunes:
+		case raw.Type == tea.KeyRunes:
 			p.typed(string(raw.Runes))
-		case tea.KeySpace:
+		case raw.Type == tea.KeySpace:
 			p.typed(" ")
 		}
 	}
-	return nil
-}
-
-// showQueue lists what waits: enter takes a message back into the composer.
-func (m *model) showQueue() tea.Cmd {
-	p := &picker{title: "Waiting messages", hint: "enter edit it · esc close"}
-	for _, it := range m.open.Agent.Queue() {
-		if it.Source.Kind != "user" {
-			continue
-		}
-		fate := "after this turn"
-		switch {
-		case it.Held:
-			fate = "held"
-		case it.Target == "next-step":
-			fate = "next step"
-		}
-		p.items = append(p.items, item{title: it.Text, detail: fate, value: it.ID})
-	}
-	if len(p.items) == 0 {
-		return m.flash("nothing is queued")
-	}
-	p.choose = func(id string) {
-		for _, it := range m.open.Agent.Queue() {
-			if it.ID != id {
-				continue
-			}
-			if ok, err := m.open.Agent.Remove(id); err == nil && ok {
-				m.composer.SetText(it.Text)
-			}
-		}
-	}
-	m.pick = p
 	return nil
 }
 

@@ -1,6 +1,9 @@
 package tui
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Completion is the popup that completes the word at the caret: "@" and a file, or "/"
 // and a command at the start of the text. It opens when one of these is typed, never
@@ -91,6 +94,10 @@ func (p *Completion) ask(w word) {
 	switch {
 	case w.kind == fileWord && p.Files != nil:
 		p.items, p.note = p.Files(w.query, maxItems)
+		p.items = slices.DeleteFunc(p.items, func(item Item) bool { // names that nobody can type
+			text, _ := sanitise(item.Text)
+			return text != item.Text || strings.Contains(text, "\n")
+		})
 	case w.kind == commandWord && p.Commands != nil:
 		p.items = matchCommands(w.query, p.Commands())
 	}
@@ -134,11 +141,9 @@ func (p *Completion) Accept(c *Composer) bool {
 	if strings.HasSuffix(text, " ") && strings.HasPrefix(line[p.word.at.to.col:], " ") {
 		text = text[:len(text)-1]
 	}
-	text, _ = sanitise(text)
 	c.begin(opOther)
 	c.replace(p.word.at.from, p.word.at.to, text, opOther)
-	p.open = dir
-	if dir {
+	if p.open = dir; dir {
 		p.Update(c)
 	}
 	return true

@@ -20,10 +20,11 @@ func (c *Composer) wordAtCaret() word {
 		return w
 	}
 	line := c.lines[c.cur.row][:c.cur.col]
-	for end := len(line); end > 0 && len(line)-end < maxWord; {
-		at := strings.LastIndexByte(line[:end], '@')
-		if at < 0 || len(line)-at > maxWord {
-			break
+	first := max(len(line)-maxWord, 0)
+	for end := len(line); ; {
+		at := first + strings.LastIndexByte(line[first:end], '@')
+		if at < first {
+			return word{}
 		}
 		if startsWord(line[:at]) {
 			if query, suffix, ok := parseMention(line[at+1:]); ok {
@@ -32,7 +33,6 @@ func (c *Composer) wordAtCaret() word {
 		}
 		end = at
 	}
-	return word{}
 }
 
 // startsWord reports whether a word may begin behind text: not in an address of mail,

@@ -38,30 +38,35 @@ func (p *Completion) Rows(width, maxRows int) []string {
 // nameGap is the least space behind the names.
 const nameGap = 2
 
-// nameWidth is the width of the column of names: that of the longest, but when there
-// is something to say behind them, two thirds of the row.
+// nameWidth is the width of the column of names: that of the longest, but what stands
+// behind them may have a third of the row.
 func nameWidth(items []Item, width int) int {
-	longest, details := 0, false
+	names, details := 0, 0
 	for _, item := range items {
-		longest = max(longest, termtext.Width(termtext.Line(item.Text)))
-		details = details || item.Detail != "" || item.Source != ""
+		names = max(names, termtext.Width(termtext.Line(item.Text)))
+		details = max(details, termtext.Width(item.detail()))
 	}
 	room := width - len(unchosen)
-	if details {
-		room = room * 2 / 3
+	if details > 0 {
+		room -= nameGap + min(details, room/3)
 	}
-	return max(min(longest, room), 1)
+	return max(min(names, room), 1)
+}
+
+// detail is what stands behind a name.
+func (item Item) detail() string {
+	detail, source := termtext.Line(item.Detail), termtext.Line(item.Source)
+	if detail != "" && source != "" {
+		detail += "  "
+	}
+	return detail + source
 }
 
 func (p *Completion) row(item Item, names, width int, selected bool) string {
 	name := cutHead(termtext.Line(item.Text), names)
 	pad := strings.Repeat(" ", names-termtext.Width(name)+nameGap)
 	room := width - len(unchosen) - names - nameGap
-	detail := termtext.Line(item.Detail)
-	if item.Source != "" && detail != "" {
-		detail += "  "
-	}
-	detail = termtext.Cut(detail+termtext.Line(item.Source), room)
+	detail := termtext.Cut(item.detail(), room)
 	if room <= 0 || detail == "" {
 		pad, detail = "", ""
 	}

@@ -123,15 +123,15 @@ func headAfter(head, from, to place, text string) place {
 
 // apply changes the text.
 func (b *buffer) apply(from, to place, text string) {
-	joined := b.lines[from.row][:from.col] + text + b.lines[to.row][to.col:]
-	fresh := strings.Split(joined, "\n")
-	if len(fresh) == 1 && from.row == to.row {
+	joined, fresh := b.lines[from.row][:from.col]+text+b.lines[to.row][to.col:], 1
+	if from.row == to.row && strings.IndexByte(text, '\n') < 0 {
 		b.lines[from.row] = joined
 	} else {
-		b.lines = slices.Replace(b.lines, from.row, to.row+1, fresh...)
+		lines := strings.Split(joined, "\n")
+		b.lines, fresh = slices.Replace(b.lines, from.row, to.row+1, lines...), len(lines)
 	}
-	b.rows.changed(from, to, endOf(from, text), len(fresh))
 	b.cur = endOf(from, text)
+	b.rows.changed(from, to, b.cur, fresh)
 	b.cur.col = snap(b.lines[b.cur.row], b.cur.col)
 }
 

@@ -25,24 +25,26 @@ const (
 	cellChip
 )
 
-// cellAt is the unit that begins at byte i of a line, whose first column is given.
-// label says what a chip shows.
-func cellAt(line string, i, column int, label func(mark string) string) cell {
+// cellAt is the unit that begins at byte i of a line, whose first column is given. A
+// chip has no width yet.
+func cellAt(line string, i, column int) cell {
 	end := nextEnd(line, i)
 	c := cell{start: i, end: end, show: line[i:end], width: 1, most: 1}
 	switch b := line[i]; {
 	case b == chipOpen:
-		c.kind, c.show = cellChip, label(c.show)
-		c.width = termtext.Width(c.show)
-		c.most = c.width
+		c.kind, c.width, c.most = cellChip, 0, 0
 	case b == '\t':
 		c.kind, c.show = cellTab, ""
 		c.width = termtext.TabWidth - column%termtext.TabWidth
 		c.most = c.width
-	case end > i+1:
+	case end == i+1:
+		if b == ' ' {
+			c.kind = cellSpace
+		}
+	case end == i+wideBytes && wide(runeAt(line, i)):
+		c.width, c.most = 2, 2
+	default:
 		c.show, c.width, c.most = visible(c.show)
-	case b == ' ':
-		c.kind = cellSpace
 	}
 	return c
 }
@@ -71,6 +73,9 @@ const maxCluster = 256
 func clusterEnd(line string, i int) int {
 	if line[i] < utf8.RuneSelf && (i+1 == len(line) || line[i+1] < utf8.RuneSelf || line[i+1] == chipOpen) {
 		return i + 1
+	}
+	if r, n := utf8.DecodeRuneInString(line[i:]); wide(r) && (i+n == len(line) || certain(line, i+n)) {
+		return i + n
 	}
 	end := min(len(line), i+maxCluster)
 	for end < len(line) && !utf8.RuneStart(line[end]) {
@@ -142,7 +147,18 @@ func certain(line string, i int) bool {
 }
 
 // alone reports whether a rune never joins another one of this kind in a cluster.
-func alone(r rune) bool {
-	return r >= ' ' && r <= '~' || r == '\t' || r >= 0x3041 && r <= 0x3096 || r >= 0x30a1 && r <= 0x30fa ||
-		r >= 0x4e00 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7a3
+func alone(r rune) bool { return r >= ' ' && r <= '~' || r == '\t' || wide(r) }
+
+// wideBytes is how many bytes a wide rune has.
+const wideBytes = 3
+
+// wide reports whether a rune is a kana, an ideograph or a syllable of Hangul that is
+// common enough to be told without a table: two columns, and alone.
+func wide(r rune) bool {
+	return r >= 0x3041 && r <= 0x3096 || r >= 0x30a1 && r <= 0x30fa || r >= 0x4e00 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7a3
+}
+
+func runeAt(line string, i int) rune {
+	r, _ := utf8.DecodeRuneInString(line[i:])
+	return r
 }

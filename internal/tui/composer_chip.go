@@ -60,7 +60,7 @@ func (c *Composer) insertPasted(text string) {
 }
 
 func long(text string) bool {
-	return strings.Count(text, "\n")+1 >= chipLines || len(text) >= chipChars && utf8.RuneCountInString(text) >= chipChars
+	return lineCount(text) >= chipLines || len(text) >= chipChars && utf8.RuneCountInString(text) >= chipChars
 }
 
 // Expand replaces the chip at the caret, or the one right before it, by its text, and
@@ -75,6 +75,14 @@ func (c *Composer) Expand() bool {
 		return c.expandChip(chipID(line[prevStart(line, col):col]))
 	}
 	return false
+}
+
+func lineCount(text string) int {
+	n := strings.Count(text, "\n")
+	if !strings.HasSuffix(text, "\n") {
+		n++
+	}
+	return n
 }
 
 // expandChip replaces a chip in the text, and reports whether it stands there.
@@ -129,10 +137,7 @@ func (c *Composer) dropChips() {
 func (c *Composer) chipLabel(mark string) string {
 	id := chipID(mark)
 	text := c.chips[id]
-	if n := strings.Count(text, "\n"); n > 0 {
-		if !strings.HasSuffix(text, "\n") {
-			n++
-		}
+	if n := lineCount(text); n > 1 {
 		return fmt.Sprintf("[Pasted %d · %d lines]", id, n)
 	}
 	return fmt.Sprintf("[Pasted %d · %d characters]", id, utf8.RuneCountInString(text))

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -62,22 +64,10 @@ var editKeys = map[string]string{
 
 // EditKeys are the keys of the editing operations, by key: a copy, for a keymap to
 // begin with.
-func EditKeys() map[string]string {
-	keys := make(map[string]string, len(editKeys))
-	for key, op := range editKeys {
-		keys[key] = op
-	}
-	return keys
-}
+func EditKeys() map[string]string { return maps.Clone(editKeys) }
 
-// EditOps are the names of the operations that Edit knows, in no order.
-func EditOps() []string {
-	ops := make([]string, 0, len(edits))
-	for op := range edits {
-		ops = append(ops, op)
-	}
-	return ops
-}
+// EditOps are the names of the operations that Edit knows, sorted.
+func EditOps() []string { return slices.Sorted(maps.Keys(edits)) }
 
 // Edit does an operation. An unknown one is Ignored.
 func (c *Composer) Edit(op string) Action {

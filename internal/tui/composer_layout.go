@@ -36,12 +36,18 @@ func (l *layout) changed(from, to, now place, fresh int) {
 		l.lines = slices.Replace(l.lines, from.row, to.row+1, make([]lineRows, fresh)...)
 		return
 	}
-	r := &l.lines[from.row]
-	if !r.known || len(r.starts) < longLine || r.dirty {
+	r, delta := &l.lines[from.row], now.col-to.col
+	switch {
+	case !r.known || len(r.starts) < longLine:
 		*r = lineRows{}
-		return
+	case !r.dirty:
+		r.dirty, r.from, r.to, r.delta = true, from.col, now.col, delta
+	default: // both changes, and what lies between them
+		if r.to >= to.col {
+			r.to += delta
+		}
+		r.from, r.to, r.delta = min(r.from, from.col), max(r.to, now.col), r.delta+delta
 	}
-	r.dirty, r.from, r.to, r.delta = true, from.col, now.col, now.col-to.col
 }
 
 // longLine is the number of rows from which on a changed line is not laid out whole.
@@ -156,7 +162,12 @@ func mayBreak(prev, next cell) bool {
 
 // cell is the unit that begins at byte i of a line. None is wider than a row.
 func (c *Composer) cell(line string, i, column int) cell {
-	cl := cellAt(line, i, column, c.chipLabel)
+	cl := cellAt(line, i, column)
+	if cl.kind == cellChip {
+		cl.show = c.chipLabel(cl.show)
+		cl.width = termtext.Width(cl.show)
+		cl.most = cl.width
+	}
 	if limit := max(c.rows.width-1, 1); cl.most > limit {
 		switch cl.kind {
 		case cellChip:

@@ -76,7 +76,8 @@ func (d *DraftFile) save(c *Composer, now time.Time) error {
 	return nil
 }
 
-// writeDraft replaces the file in one step, or removes it for an empty draft.
+// writeDraft replaces the file in one step, or removes it for an empty draft. The
+// first draft of all makes the directory.
 func writeDraft(path string, draft Draft) error {
 	if len(draft.Parts) == 0 {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -86,6 +87,9 @@ func writeDraft(path string, draft Draft) error {
 	}
 	data, err := json.Marshal(draft)
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600

@@ -21,13 +21,14 @@ func (m *model) restoreDraft() {
 		m.open.Notes = append(m.open.Notes, err.Error())
 	case len(draft.Parts) > 0:
 		m.composer.SetDraft(draft)
-		m.hint, m.hintTill = "draft restored", time.Now().Add(3*time.Second)
+		m.hint, m.hintTill = "draft restored", m.now().Add(3*time.Second)
 	}
 }
 
 // saveDraft writes the draft when it changed, at most once a second.
 func (m *model) saveDraft(now time.Time) {
-	if m.draft == nil {
+	if m.draft == nil || m.errand != nil { // the draft was saved before it was lent
+		m.unsaved = false
 		return
 	}
 	again, err := m.draft.Tick(m.composer, now)
@@ -39,12 +40,10 @@ func (m *model) saveDraft(now time.Time) {
 
 // flushDraft writes it now: the session is left, or the text was sent.
 func (m *model) flushDraft() {
-	if m.draft == nil {
+	if m.draft == nil || m.errand != nil {
 		return
 	}
-	if err := m.draft.Flush(m.composer, time.Now()); err != nil {
-		m.say(m.th.bad("✗ ") + "the draft could not be saved: " + err.Error())
-	}
+	m.report("the draft could not be saved", m.draft.Flush(m.composer, m.now()))
 }
 
 // clearDraft empties the composer after its text was sent.
@@ -62,11 +61,8 @@ func (m *model) dropDraft() {
 
 // remember puts a text into the history, before anything can fail with it.
 func (m *model) remember(text string) {
-	if strings.TrimSpace(text) == "" || m.o.History == "" {
-		return
-	}
-	if err := m.history.Add(text, m.composer.Literal(), time.Now()); err != nil {
-		m.hint, m.hintTill = "the history could not be written: "+err.Error(), time.Now().Add(3*time.Second)
+	if err := m.history.Add(text, m.composer.Literal(), m.now()); err != nil {
+		m.hint, m.hintTill = "the history could not be written: "+err.Error(), m.now().Add(3*time.Second)
 	}
 }
 
@@ -87,7 +83,7 @@ func scratchFile(text string) (string, error) {
 func (m *model) edited(msg editedMsg) {
 	defer os.Remove(msg.file)
 	if msg.err != nil {
-		m.say(m.th.bad("✗ ") + "the editor failed, nothing was changed: " + msg.err.Error())
+		m.fail("the editor failed, nothing was changed", msg.err)
 		return
 	}
 	if msg.to == nil {
@@ -95,7 +91,7 @@ func (m *model) edited(msg editedMsg) {
 	}
 	text, err := os.ReadFile(msg.file)
 	if err != nil {
-		m.say(m.th.bad("✗ ") + "the edited text could not be read: " + err.Error())
+		m.fail("the edited text could not be read", err)
 		return
 	}
 	if len(strings.TrimSpace(string(text))) > 0 {

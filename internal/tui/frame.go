@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"dsh/internal/llm"
-	"dsh/internal/session"
 	"dsh/internal/termtext"
 	"dsh/internal/tui/term"
 	"dsh/internal/tui/transcript"
@@ -15,24 +14,27 @@ import (
 // Bounds of the live region, in rows. It never fills the window: what stands above
 // it must stay readable.
 const (
-	maxTail   = 8
-	maxTools  = 4
-	maxQueue  = 3
-	maxInput  = 8
-	maxPopup  = 8
-	keepAbove = 3
-	wideText  = 110 // body text is wrapped here at the latest
-	tiny      = 6   // rows: input and running line only
-	low       = 12  // rows: no hint
+	maxTail    = 8
+	maxThought = 3
+	maxTools   = 5
+	maxQueue   = 3
+	maxInput   = 8
+	maxPopup   = 8
+	keepAbove  = 3
+	wideText   = 110 // body text is wrapped here at the latest
+	narrow     = 24  // columns: every row is cut once more
+	tiny       = 6   // rows: input and running line only
+	low        = 12  // rows: no hint
 )
 
-var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-
 // bodyWidth is the width of text: never the last column.
-func (m *model) bodyWidth() int { return max(8, min(m.width-1, wideText)) }
+func (m *model) bodyWidth() int { return min(m.full(), wideText) }
 
 // full is the width of rows that are not prose.
-func (m *model) full() int { return max(8, m.width-1) }
+func (m *model) full() int { return max(1, m.width-1) }
+
+// live is how many rows the live region may have.
+func (m *model) live() int { return max(1, m.height-keepAbove) }
 
 // Frame is the live region, top to bottom: the answer that streams, the calls that
 // run, what the turn is doing, what waits, the composer, the hint and the status.
@@ -40,76 +42,101 @@ func (m *model) Frame() term.Frame {
 	if m.quitting {
 		return term.Frame{}
 	}
+	f := m.frame()
+	if m.width < narrow { // what has a least width of its own is cut
+		for i, row := range f.Rows {
+			f.Rows[i] = termtext.Cut(row, m.width-1)
+		}
+	}
+	f.Cursor.Col = min(f.Cursor.Col, max(0, m.width-1))
+	return f
+}
+
+func (m *model) frame() term.Frame {
 	if m.pager != nil {
 		return m.pager.frame(m)
 	}
 	if m.pick != nil {
-		rows, col := m.pick.rows(m.full(), max(4, m.height-1), m.th)
-		return term.Frame{Rows: rows, Cursor: term.Cursor{Row: 1, Col: col}, Alt: true}
+		rows, col := m.pick.rows(m.full(), m.height, m.th)
+		return term.Frame{Rows: rows, Cursor: term.Cursor{Row: min(1, len(rows)-1), Col: col, Hidden: m.pick.letters != nil}, Alt: true}
 	}
-	now := time.Now()
-	if m.ask != nil && !m.ask.focus.IsZero() && !m.ask.saying {
-		rows := m.ask.rows(m.askBody(), m.full(), m.height-keepAbove, now, m.th)
-		rows = append(rows, m.statusRow())
+	now := m.now()
+	if m.asking() {
+		room := m.live()
+		if room > tiny {
+			room--
+		}
+		rows := m.ask.rows(m.askBody(), m.full(), room, now, m.th, m.keys.key("transcript"))
+		if room < m.live() {
+			rows = append(rows, m.statusRow())
+		}
 		return term.Frame{Rows: rows, Cursor: term.Cursor{Row: len(rows) - 1, Hidden: true}}
 	}
 	return m.conversation(now)
 }
 
 func (m *model) conversation(now time.Time) term.Frame {
-	below := m.below(now)
 	input, row, col := m.input()
-	room := m.height - keepAbove - len(below) - len(input)
-	above := m.above(now, room)
+	room := m.live() - len(input)
+	below := m.below()
+	below = below[:min(len(below), room)]
+	above := m.above(now, room-len(below))
 	rows := append(append(above, input...), below...)
 	return term.Frame{Rows: rows, Cursor: term.Cursor{Row: len(above) + row, Col: col, Shape: term.Bar}}
 }
 
-// above is what stands over the composer, at most room rows of it.
-func (m *model) above(now time.Time, room int) (rows []string) {
-	var fixed []string
+// above is what stands over the composer, at most room rows of it. While a turn runs it
+// does not get lower, so that the composer does not jump: what is gone leaves its room
+// under the text, where more text will come.
+func (m *model) above(now time.Time, room int) []string {
+	fixed := m.fixed(now)
+	fixed = fixed[max(0, len(fixed)-max(0, room)):]
+	room -= len(fixed)
+	tools := m.toolRows(now, min(maxTools, room))
+	rows := append(m.tail(min(maxTail, room-len(tools))), tools...)
 	if m.running {
-		glyph := string(spinner[m.spin%len(spinner)])
-		fixed = append(fixed, m.cut(m.th.accent(glyph)+" "+m.progress.running(now, m.keys.key("escape"))))
-	}
-	if m.height >= tiny {
-		fixed = append(fixed, m.queueRows()...)
-		if m.ask != nil {
-			fixed = append(fixed, m.cut(m.th.attention("? "+termtext.Line(m.ask.request.Display.Verb+" "+m.ask.request.Display.Target)+" · "+m.keys.key("focus-approval")+" to answer")))
+		m.slot = max(m.slot, len(rows)+len(fixed))
+		for len(rows)+len(fixed) < m.slot && len(rows) < room {
+			rows = append(rows, "")
 		}
 	}
-	if len(fixed) == 0 && m.height >= low {
-		fixed = append(fixed, "") // the composer stands apart from what was said
-	}
-	room = max(0, room-len(fixed))
-	tools := m.toolRows(min(maxTools, room))
-	room -= len(tools)
-	tail := m.tail(min(maxTail, room))
-	return append(append(tail, tools...), fixed...)
+	return append(rows, fixed...)
 }
 
-// tail is the last rows of what streams, in a slot that only grows while the turn
-// runs, so that the composer does not jump.
+// fixed is what stands right over the composer, the most important last.
+func (m *model) fixed(now time.Time) (rows []string) {
+	if !m.running && m.height >= low {
+		rows = append(rows, "") // the composer stands apart from what was said
+	}
+	if m.height >= tiny {
+		rows = append(rows, m.queueRows()...)
+	}
+	if m.running {
+		glyph := m.look.Glyphs.Spin[m.spin%len(m.look.Glyphs.Spin)]
+		line := m.cut(m.th.accent(glyph) + " " + termtext.Line(m.progress.running(now, m.keys.key("escape"))))
+		rows = append([]string{line}, rows...)
+		if m.height < tiny {
+			rows = []string{line}
+		}
+	}
+	if m.ask != nil {
+		rows = append(rows, m.cut(m.th.attention("? "+m.keys.key("focus-approval")+" to answer")+" · "+termtext.Line(m.ask.request.Display.Verb+" "+m.ask.request.Display.Target)))
+	}
+	return rows
+}
+
+// tail is the last rows of what streams.
 func (m *model) tail(room int) []string {
 	if room <= 0 || m.height < tiny {
 		return nil
 	}
-	var rows []string
-	if b := m.streaming(); b != nil {
-		rows = clone(m.render.Rows(b, m.options(false)))
-		rows = rows[min(m.answer.printed, len(rows)):]
-		rows = rows[max(0, len(rows)-room):]
-	} else {
-		rows = m.thought(min(3, room))
+	b := m.streaming()
+	if b == nil {
+		return m.thought(min(maxThought, room))
 	}
-	if !m.running {
-		return rows
-	}
-	m.slot = min(max(m.slot, len(rows)), room)
-	for len(rows) < m.slot {
-		rows = append(rows, "")
-	}
-	return rows
+	rows := clone(m.render.Rows(b, m.options(false)))
+	rows = rows[min(m.answer.printed, len(rows)):]
+	return rows[max(0, len(rows)-room):]
 }
 
 // thought is the last rows of reasoning that streams.
@@ -126,70 +153,45 @@ func (m *model) thought(n int) []string {
 	return rows[max(0, len(rows)-n):]
 }
 
-// toolRows are the calls that run or wait, a line each, and calls that have ended
+// toolRows are the calls that run or wait, at most n rows, and calls that have ended
 // but stand behind one that has not.
-func (m *model) toolRows(n int) []string {
+func (m *model) toolRows(now time.Time, n int) []string {
+	if n <= 0 || m.height < tiny {
+		return nil
+	}
 	var rows []string
 	o := m.options(false)
-	o.Now = time.Now().UnixMilli()
-	for i := m.printed; i < len(m.project.Blocks()); i++ {
-		b := &m.project.Blocks()[i]
+	o.Now = now.UnixMilli()
+	blocks := m.project.Blocks()
+	for i := m.printed; i < len(blocks); i++ {
+		b := &blocks[i]
 		if b.Kind != transcript.Call && b.Kind != transcript.Notice {
 			continue
 		}
 		drawn := m.render.Rows(b, o)
-		for len(drawn) > 0 && drawn[0] == "" {
+		for m.height < low && len(drawn) > 0 && drawn[0] == "" {
 			drawn = drawn[1:]
 		}
 		rows = append(rows, drawn...)
 	}
-	if len(rows) > n && n > 0 {
+	if len(rows) > n {
 		hidden := len(rows) - n + 1
-		rows = append(rows[:n-1:n-1], m.th.secondary(fmt.Sprintf("  +%d more", hidden)))
-	}
-	return rows[:min(len(rows), n)]
-}
-
-// queueRows are the user's waiting messages, each with its fate.
-func (m *model) queueRows() []string {
-	var rows []string
-	n := 0
-	for _, it := range m.open.Agent.Queue() {
-		if it.Source.Kind != llm.FromUser {
-			continue
-		}
-		mark, fate := "", ""
-		switch {
-		case it.Held:
-			mark, fate = "held   ", m.keys.key("send-held")+" sends"
-		case it.Target == session.NextStep:
-			mark, fate = "↳ steer", "next step"
-		default:
-			n++
-			mark, fate = fmt.Sprintf("%d queue", n), "after this turn"
-		}
-		text := termtext.Cut(termtext.Line(it.Text), max(8, min(m.full(), 72)-len(mark)-len(fate)-8))
-		rows = append(rows, m.cut("  "+m.th.secondary(mark)+"  "+text+"  "+m.th.secondary(fate)))
-	}
-	if len(rows) > maxQueue {
-		rows = append(rows[:maxQueue-1:maxQueue-1], m.th.secondary(fmt.Sprintf("  +%d more waiting", len(rows)-maxQueue+1)))
+		rows = append(rows[:n-1:n-1], m.th.secondary(m.cut(fmt.Sprintf("  +%d more", hidden))))
 	}
 	return rows
 }
 
 // input is the composer's rows with its prompt, and the cursor in them.
 func (m *model) input() (rows []string, row, col int) {
-	prompt := "❯ "
-	if m.ask != nil && m.ask.saying {
-		prompt = "instead ❯ "
-	}
 	if m.search != nil {
-		match, _ := m.search.Match()
-		text := "search: " + m.search.Query + "  " + termtext.Line(match.Text)
-		return []string{m.cut(text)}, 0, min(len("search: ")+termtext.Width(m.search.Query), m.full())
+		return m.searchRow()
+	}
+	prompt := m.look.Glyphs.You + " "
+	if m.errand != nil {
+		prompt = m.errand.prompt
 	}
 	indent := termtext.Width(prompt)
-	rows, row, col = m.composer.View(max(4, m.full()-indent), max(1, min(maxInput, m.height*2/5)))
+	rows, row, col = m.composer.View(max(4, m.full()-indent), max(1, min(maxInput, m.height*2/5, m.live())))
 	for i := range rows {
 		if i == 0 {
 			rows[i] = m.th.strong(prompt) + rows[i]
@@ -200,43 +202,78 @@ func (m *model) input() (rows []string, row, col int) {
 	return rows, row, col + indent
 }
 
+// searchRow is the search in place of the composer: what is looked for, what was found.
+func (m *model) searchRow() (rows []string, row, col int) {
+	match, found := m.search.Match()
+	text := "search: " + termtext.Line(m.search.Query)
+	col = min(termtext.Width(text), m.full())
+	switch n, of := m.search.Count(); {
+	case found:
+		text += m.th.secondary(fmt.Sprintf("  %d of %d  ", n, of)) + termtext.Line(match.Text[:min(len(match.Text), 4*m.full())])
+	case m.search.Query != "":
+		text += m.th.secondary("  nothing found")
+	}
+	return []string{m.cut(text)}, 0, col
+}
+
 // below is what stands under the composer: the popup or the hint, and the status.
-func (m *model) below(now time.Time) (rows []string) {
+func (m *model) below() (rows []string) {
 	switch {
 	case m.height < tiny:
 		return nil
 	case m.popup.Open():
-		rows = m.popup.Rows(m.full(), min(maxPopup, m.height/3))
+		rows = m.popup.Rows(m.full(), max(1, min(maxPopup, m.height/3)))
 	case m.height >= low:
-		if hint := m.hintText(now); hint != "" {
+		if hint := m.hintText(); hint != "" || m.running {
 			rows = append(rows, m.cut(m.th.secondary("  "+hint)))
 		}
 	}
 	return append(rows, m.statusRow())
 }
 
-// hintText says what Enter and Tab do now; it is always true.
-func (m *model) hintText(time.Time) string {
+// hintText says what Enter and Tab do now; it is always true. While a turn runs its
+// row stays, so that typing does not move the rows above.
+func (m *model) hintText() string {
+	k := m.keys.key
 	switch {
 	case m.hint != "":
 		return m.hint
-	case m.ask != nil && m.ask.saying:
-		return "enter sends the no with these words · esc back to the answers"
-	case m.running && !m.composer.Empty():
-		return "enter steer · tab queue"
-	case m.running:
-		return ""
-	case !m.composer.Empty():
-		if hint := m.popup.ArgsHint(m.composer); hint != "" {
-			return hint
-		}
-		return "enter send"
+	case m.search != nil:
+		return k("accept-search") + " takes it · " + k("search-history") + " older · " + k("escape") + " back"
+	case m.errand != nil:
+		return m.errand.hint
+	case m.composer.Empty():
+		return m.waitingHint()
+	}
+	if hint := m.popup.ArgsHint(m.composer); hint != "" {
+		return hint
+	}
+	if _, _, ok := ParseCommand(strings.TrimSpace(m.composer.Text())); ok && !m.composer.Literal() {
+		return k("send") + " runs the command"
+	}
+	if m.running {
+		return k("steer") + " steer · " + k("queue") + " queue"
+	}
+	return k("send") + " send"
+}
+
+// waitingHint is the hint under an empty composer.
+func (m *model) waitingHint() string {
+	held := false
+	for _, it := range m.project.Queue() {
+		held = held || it.Held && it.Source.Kind == llm.FromUser
+	}
+	switch {
+	case held:
+		return m.keys.key("send-held") + " sends what is held · " + m.keys.key("up") + " edit last · " + m.keys.key("take-back") + " take all back"
+	case len(m.project.Queue()) > 0 && m.running:
+		return m.keys.key("up") + " edit last · " + m.keys.key("take-back") + " take all back"
 	}
 	return ""
 }
 
 func (m *model) statusRow() string {
-	left := m.progress.status(m.open, m.open.Agent.Queue(), m.ask != nil, m.width)
+	left := m.progress.status(m.open, m.project.Queue(), m.ask != nil, m.width)
 	keys := ""
 	if !m.running && m.ask == nil && m.width >= 70 {
 		keys = "? keys  / commands"

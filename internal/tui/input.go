@@ -8,8 +8,9 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dsh/internal/llm"
 	"dsh/internal/session"
+	"dsh/internal/termtext"
+	"dsh/internal/tui/transcript"
 )
 
 // Times in which the same key does not do the next thing: what was hit by reflex
@@ -26,9 +27,11 @@ func (m *model) mode() mode {
 	switch {
 	case m.pager != nil:
 		return inPager
+	case m.pick != nil && m.pick.letters != nil:
+		return inQueue
 	case m.pick != nil:
 		return inList
-	case m.ask != nil && !m.ask.focus.IsZero() && !m.ask.saying:
+	case m.asking():
 		return inApproval
 	case m.search != nil:
 		return inSearch
@@ -43,21 +46,27 @@ func (m *model) mode() mode {
 // key does what the table says; in the composer, what the table does not know is
 // text.
 func (m *model) key(name string, raw tea.KeyMsg) tea.Cmd {
-	now := time.Now()
+	now := m.now()
 	mode := m.mode()
 	action := m.keys.action(mode, name)
 	defer func() { m.pressed = now }()
+	if action != "interrupt" { // twice means twice in a row
+		m.leaveAt = time.Time{}
+	}
+	if action != "escape" {
+		m.clearAt = time.Time{}
+	}
 	switch mode {
 	case inPager:
 		return m.pagerKey(action, raw)
-	case inList:
+	case inList, inQueue:
 		return m.listKey(action, raw)
 	case inApproval:
 		return m.approvalKey(action, now)
 	}
-	if action == "" && mode != inIdle && mode != inRunning {
+	if action == "" && mode == inPopup {
 		action = m.keys.action(m.composerMode(), name)
-		if action != "" && mode == inPopup && m.composerAction(action) {
+		if action != "" && m.composerAction(action) {
 			m.popup.Close()
 		}
 	}
@@ -107,15 +116,22 @@ func (m *model) composerAction(action string) bool {
 
 // paste inserts what was pasted; it answers nothing and opens nothing.
 func (m *model) paste(text string) tea.Cmd {
+	line := strings.Join(strings.Fields(text), " ")
 	switch m.mode() {
-	case inPager, inApproval:
+	case inPager, inApproval, inQueue:
 		return nil
 	case inList:
-		m.pick.typed(strings.Join(strings.Fields(text), " "))
+		m.pick.typed(line)
+		return nil
+	case inSearch:
+		m.search.Type(line)
 		return nil
 	}
-	m.pressed = time.Now()
-	if note := m.composer.Paste(text); note != "" {
+	m.pressed = m.now()
+	m.unsaved = m.draft != nil
+	note := m.composer.Paste(text)
+	m.popup.Update(m.composer)
+	if note != "" {
 		return m.flash(note)
 	}
 	return m.startTick()
@@ -135,11 +151,12 @@ func (m *model) do(action string, now time.Time) tea.Cmd {
 	case "complete":
 		m.popup.Force(m.composer)
 	case "accept":
-		if !m.popup.Accept(m.composer) {
-			return m.enter(m.open.Agent.Followup)
-		}
+		m.popup.Accept(m.composer)
+	case "accept-run":
+		return m.acceptAndRun()
 	case "accept-search":
 		if match, ok := m.search.Match(); ok {
+			m.remember(m.composer.Text())
 			m.composer.SetText(match.Text)
 		}
 		m.search = nil
@@ -148,7 +165,7 @@ func (m *model) do(action string, now time.Time) tea.Cmd {
 	case "send-held":
 		return m.sendHeld()
 	case "take-back":
-		m.takeBack()
+		return m.takeBack()
 	case "escape":
 		return m.escape(now)
 	case "interrupt":
@@ -162,9 +179,8 @@ func (m *model) do(action string, now time.Time) tea.Cmd {
 	case "cycle-preset":
 		return m.cyclePreset()
 	case "focus-approval":
-		if m.ask != nil {
+		if m.ask != nil && m.errand == nil {
 			m.ask.focus = now
-			return m.startTick()
 		}
 	case "repaint":
 		m.t.Clear()
@@ -181,21 +197,21 @@ func (m *model) do(action string, now time.Time) tea.Cmd {
 			m.search.DeleteBack()
 			return nil
 		}
-		m.edited1(action)
+		m.editOnce(action)
 	default:
-		m.edited1(action)
+		m.editOnce(action)
 	}
 	return m.startTick()
 }
 
-// edited1 does one editing operation.
-func (m *model) edited1(op string) {
+// editOnce does one editing operation.
+func (m *model) editOnce(op string) {
 	m.composer.Edit(op)
 	m.popup.Update(m.composer)
 }
 
 // vertical moves in the popup, in the text, or through earlier prompts. On an empty
-// draft up takes the last waiting message back.
+// draft up edits the last waiting message.
 func (m *model) vertical(action string) tea.Cmd {
 	if m.popup.Open() {
 		by := 1
@@ -205,7 +221,7 @@ func (m *model) vertical(action string) tea.Cmd {
 		m.popup.Move(by)
 		return nil
 	}
-	if action == "up" && m.composer.Empty() && m.takeLast() {
+	if action == "up" && m.composer.Empty() && m.errand == nil && m.editLast() {
 		return nil
 	}
 	switch m.composer.Edit(action) {
@@ -217,23 +233,6 @@ func (m *model) vertical(action string) tea.Cmd {
 		m.composer.Newer()
 	}
 	return m.startTick()
-}
-
-// takeLast brings the user's last waiting message back into the composer.
-func (m *model) takeLast() bool {
-	queue := m.open.Agent.Queue()
-	for i := len(queue) - 1; i >= 0; i-- {
-		it := queue[i]
-		if it.Source.Kind != llm.FromUser {
-			continue
-		}
-		if ok, err := m.open.Agent.Remove(it.ID); err != nil || !ok {
-			return false
-		}
-		m.composer.SetText(it.Text)
-		return true
-	}
-	return false
 }
 
 // searchHistory begins the search, or goes to an older match.
@@ -260,8 +259,9 @@ func (m *model) enter(send func(string) (session.QueueItem, error)) tea.Cmd {
 	if trimmed == "" {
 		return nil
 	}
-	if m.ask != nil && m.ask.saying {
-		return m.sayInstead(trimmed)
+	if m.errand != nil {
+		m.finishErrand(trimmed)
+		return nil
 	}
 	if name, args, ok := ParseCommand(trimmed); ok && !m.composer.Literal() {
 		return m.command(name, args)
@@ -282,51 +282,21 @@ func (m *model) send(text string, send func(string) (session.QueueItem, error)) 
 	}
 	m.remember(text)
 	if _, err := send(text); err != nil {
-		m.say(m.th.bad("✗ ") + "not sent: " + err.Error())
+		m.fail("not sent", err)
 		return false
 	}
 	return true
 }
 
-// sendHeld releases everything that is held, in order, then sends the draft.
-func (m *model) sendHeld() tea.Cmd {
-	var ids []string
-	for _, it := range m.open.Agent.Queue() {
-		if it.Held {
-			ids = append(ids, it.ID)
-		}
-	}
-	if err := m.open.Agent.Release(ids...); err != nil {
-		m.say(m.th.bad("✗ ") + "not sent: " + err.Error())
-		return nil
-	}
-	if strings.TrimSpace(m.composer.Text()) != "" {
+// acceptAndRun completes a word; a command that is whole now, or was, is done.
+func (m *model) acceptAndRun() tea.Cmd {
+	item, _ := m.popup.Selected()
+	before := strings.TrimSpace(m.composer.Text())
+	m.popup.Accept(m.composer)
+	if text := m.composer.Text(); strings.HasPrefix(item.Text, "/") && (before == item.Text || text == item.Text) {
 		return m.enter(m.open.Agent.Followup)
 	}
-	if len(ids) == 0 {
-		return m.flash("nothing is held")
-	}
-	return nil
-}
-
-// takeBack brings the user's waiting messages back into the composer.
-func (m *model) takeBack() {
-	var texts []string
-	for _, it := range m.open.Agent.Queue() {
-		if it.Source.Kind != llm.FromUser {
-			continue
-		}
-		if ok, err := m.open.Agent.Remove(it.ID); err != nil || !ok {
-			continue
-		}
-		texts = append(texts, it.Text)
-	}
-	if draft := m.composer.Text(); strings.TrimSpace(draft) != "" {
-		texts = append(texts, draft)
-	}
-	if len(texts) > 0 {
-		m.composer.SetText(strings.Join(texts, "\n\n"))
-	}
+	return m.startTick()
 }
 
 // escape does the first thing of the ladder that applies.
@@ -336,10 +306,12 @@ func (m *model) escape(now time.Time) tea.Cmd {
 		m.search = nil
 	case m.popup.Open():
 		m.popup.Close()
-	case m.ask != nil && m.ask.saying:
-		m.ask.saying = false
+	case m.errand != nil:
+		m.dropErrand()
 	case now.Sub(m.closed) < escDead:
 		return nil
+	case m.running && m.progress.phase == phaseStopping:
+		return m.flash(m.stopping())
 	case m.running:
 		m.interrupt()
 	case m.composer.Empty():
@@ -354,24 +326,50 @@ func (m *model) escape(now time.Time) tea.Cmd {
 	return nil
 }
 
+// ctrlC stops, else clears, else leaves: one thing a press.
 func (m *model) ctrlC(now time.Time) tea.Cmd {
 	switch {
 	case m.search != nil:
 		m.search = nil
+	case m.running && m.stops > 0:
+		return m.stopHarder()
 	case m.running:
+		m.stops++
 		m.interrupt()
-		m.closed = now
+	case m.errand != nil:
+		m.dropErrand()
 	case !m.composer.Empty():
 		m.dropDraft()
-		m.closed = now
 	case now.Sub(m.closed) < ctrlCDead:
-	case now.Sub(m.leaveAt) < leaveTwice:
+		return nil
+	case !m.leaveAt.IsZero() && now.Sub(m.leaveAt) < leaveTwice:
 		return m.quit()
 	default:
 		m.leaveAt = now
 		return m.flash("ctrl+c again to leave")
 	}
+	m.closed = now
 	return nil
+}
+
+// stopHarder is a further press while a turn stops: the second says what is waited
+// for, the next ones stop again, for what did not listen.
+func (m *model) stopHarder() tea.Cmd {
+	m.stops++
+	if m.stops > 2 {
+		m.interrupt()
+	}
+	return m.flash(m.stopping())
+}
+
+// stopping says what the end of a turn waits for.
+func (m *model) stopping() string {
+	for i, blocks := m.printed, m.project.Blocks(); i < len(blocks); i++ {
+		if b := &blocks[i]; b.Kind == transcript.Call && b.State == transcript.Running {
+			return "waiting for " + termtext.Line(b.Name) + " to stop"
+		}
+	}
+	return "stopping"
 }
 
 func (m *model) ctrlD() tea.Cmd {
@@ -392,9 +390,10 @@ func (m *model) interrupt() {
 		return
 	}
 	m.progress.phase = phaseStopping
-	if err := m.open.Agent.Interrupt(); err != nil {
-		m.say(m.th.bad("✗ ") + "interrupt: " + err.Error())
+	if m.errand != nil {
+		m.errand.hold = true
 	}
+	m.report("interrupt", m.open.Agent.Interrupt())
 }
 
 func (m *model) quit() tea.Cmd {

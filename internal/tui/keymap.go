@@ -15,9 +15,11 @@ const (
 	inPopup                     // a completion above the composer's keys
 	inSearch                    // the search of the history
 	inApproval                  // a question about a call
-	inList                      // a picker
+	inList                      // a picker with a search field
+	inQueue                     // the list of waiting messages
 	inPager                     // the transcript
 	inComposer = inIdle | inRunning
+	inLists    = inList | inQueue
 )
 
 // binding is one action with the keys that do it. Help, hints and overrides all come
@@ -41,15 +43,15 @@ var keymap = []binding{
 	{"escape", []string{"esc"}, inComposer | inPopup | inSearch, "close, interrupt, clear: one thing a press"},
 	{"interrupt", []string{"ctrl+c"}, inComposer | inSearch | inPopup, "interrupt; idle: clear, then leave"},
 	{"leave", []string{"ctrl+d"}, inComposer, "leave, when the draft is empty"},
-	{"suspend", []string{"ctrl+z"}, inComposer | inPager | inList | inApproval, "suspend"},
+	{"suspend", []string{"ctrl+z"}, inComposer | inPager | inLists | inApproval, "suspend"},
 	{"transcript", []string{"ctrl+o", "pgup"}, inComposer | inApproval, "the whole conversation"},
 	{"cycle-preset", []string{"shift+tab"}, inComposer, "next permission preset"},
 	{"focus-approval", []string{"alt+a"}, inComposer, "answer what waits for you"},
-	{"repaint", []string{"ctrl+l"}, inComposer | inPager | inList | inApproval, "repaint everything"},
+	{"repaint", []string{"ctrl+l"}, inComposer | inPager | inLists | inApproval, "repaint everything"},
 	{"editor", []string{"ctrl+g"}, inComposer, "write in your editor"},
 	{"search-history", []string{"ctrl+r"}, inComposer | inSearch, "search earlier prompts"},
-	{"up", []string{"up", "ctrl+p"}, inComposer | inPopup | inList, "line up; earlier prompts"},
-	{"down", []string{"down", "ctrl+n"}, inComposer | inPopup | inList, "line down; later prompts"},
+	{"up", []string{"up", "ctrl+p"}, inComposer | inPopup | inLists, "line up; earlier prompts"},
+	{"down", []string{"down", "ctrl+n"}, inComposer | inPopup | inLists, "line down; later prompts"},
 	{"keys", []string{"f1"}, inComposer, "this list (also ? on an empty draft)"},
 
 	{"left", []string{"left", "ctrl+b"}, inComposer | inPopup, ""},
@@ -72,8 +74,9 @@ var keymap = []binding{
 	{"redo", []string{"alt+_", "alt+-"}, inComposer, "redo"},
 	{"expand-paste", []string{"alt+e"}, inComposer, "show the pasted text under the cursor"},
 
-	{"accept", []string{"enter", "tab"}, inPopup, ""},
-	{"accept-search", []string{"enter", "tab"}, inSearch, ""},
+	{"accept", []string{"tab"}, inPopup, "take the chosen one"},
+	{"accept-run", []string{"enter"}, inPopup, "take it; run a whole command"},
+	{"accept-search", []string{"enter", "tab"}, inSearch, "take what was found"},
 
 	{"answer-once", []string{"y", "1"}, inApproval, "yes, once"},
 	{"answer-session", []string{"a", "2"}, inApproval, "yes, for this session"},
@@ -84,9 +87,13 @@ var keymap = []binding{
 	{"choice-up", []string{"up"}, inApproval, ""},
 	{"choice-down", []string{"down"}, inApproval, ""},
 
-	{"choose", []string{"enter"}, inList, "choose"},
-	{"close", []string{"esc", "ctrl+c"}, inList, "close"},
+	{"choose", []string{"enter"}, inLists, "choose"},
+	{"close", []string{"esc", "ctrl+c"}, inLists, "close"},
 	{"scope", []string{"tab"}, inList, "this folder, all folders"},
+	{"queue-remove", []string{"x"}, inQueue, "remove"},
+	{"queue-steer", []string{"s"}, inQueue, "steer with it now"},
+	{"queue-earlier", []string{"alt+up", "K"}, inQueue, "move it up"},
+	{"queue-later", []string{"alt+down", "J"}, inQueue, "move it down"},
 
 	{"page-close", []string{"q", "esc", "ctrl+c", "ctrl+o"}, inPager, "close"},
 	{"page-up", []string{"pgup", "b", "ctrl+b"}, inPager, "page up"},

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 // program's goroutine; the session reaches it as messages.
 type model struct {
 	o    Options
-	t    *term.Terminal
+	t    terminal
+	now  func() time.Time
 	ctx  context.Context
 	keys *keys
 	th   theme
@@ -43,24 +45,35 @@ type model struct {
 	popup    *Completion
 	draft    *DraftFile
 
+	errand *errand // what the composer is lent for; nil: it holds the draft
+
 	ask   *approval
 	pick  *picker
 	pager *pager
 
-	running   bool
-	ticking   bool
-	spin      int
-	pressed   time.Time // of the last key
-	closed    time.Time // when something on the Esc ladder closed or stopped
-	leaveAt   time.Time // a first ctrl+c on an idle, empty draft
-	clearAt   time.Time // a first esc on an idle draft
-	hint      string    // overrides the hint line until hintTill
-	hintTill  time.Time
-	unsaved   bool // the draft waits for its second
-	quitting  bool
-	err       error
-	stopAgain int     // presses while stopping
-	next      tea.Cmd // of a choice in a picker
+	running  bool
+	ticking  bool
+	spin     int
+	pressed  time.Time // of the last key
+	closed   time.Time // when something on the Esc ladder closed or stopped
+	leaveAt  time.Time // a first ctrl+c on an idle, empty draft
+	clearAt  time.Time // a first esc on an idle draft
+	hint     string    // overrides the hint line until hintTill
+	hintTill time.Time
+	unsaved  bool // the draft waits for its second
+	quitting bool
+	err      error
+	stops    int     // presses of ctrl+c while a turn runs
+	next     tea.Cmd // of a choice in a picker
+
+	focusKnown bool // the terminal reports the focus
+	titled     string
+	bar        term.Progress
+	fullOK     bool // "full" was confirmed in this session
+
+	work    sync.WaitGroup // what was let go in the background
+	opening bool
+	arrived chan *Opened // at most one, until openedMsg comes
 }
 
 // What reaches the model from outside.
@@ -74,10 +87,7 @@ type (
 		running bool
 	}
 	tickMsg   time.Time
-	openedMsg struct {
-		opened *Opened
-		err    error
-	}
+	openedMsg struct{ err error } // nil: it is in arrived
 	noteMsg   string
 	editedMsg struct {
 		file string
@@ -87,29 +97,39 @@ type (
 )
 
 // Run shows the first session until the user leaves or the context ends. It closes
-// the session that is open then, and returns its header for a farewell.
+// the session that is open then, and returns its header for a farewell: the zero
+// Header if nothing was said in it.
 func Run(ctx context.Context, o Options) (session.Header, error) {
+	m, err := newModel(ctx, o, o.Terminal, time.Now)
+	if err != nil {
+		return session.Header{}, errors.Join(err, o.First.Close())
+	}
+	m.show(o.First)
+	_, err = o.Terminal.Run(ctx, m)
+	var header session.Header
+	if m.said() {
+		header = m.open.Header
+	}
+	return header, errors.Join(err, m.close(), m.err)
+}
+
+// newModel is a screen without a session; show gives it one.
+func newModel(ctx context.Context, o Options, t terminal, now func() time.Time) (*model, error) {
 	keys, err := newKeys(nil)
 	if err != nil {
-		return session.Header{}, err
+		return nil, err
 	}
-	m := &model{o: o, t: o.Terminal, ctx: ctx, keys: keys, th: newTheme(o.Terminal.Env().Depth), width: 80, height: 24}
-	m.background(o.Terminal.Env().Background)
+	m := &model{o: o, t: t, now: now, bar: term.ProgressOff, arrived: make(chan *Opened, 1), ctx: ctx, keys: keys, th: newTheme(t.Env().Depth), width: 80, height: 24}
+	m.background(t.Env().Background)
 	m.history = NewHistory(o.History, o.First.Cwd)
 	m.composer = NewComposer(m.history)
 	m.composer.ChipStyle, m.composer.NoteStyle = m.th.accent, m.th.secondary
 	m.popup = &Completion{Files: m.files, Commands: m.menu, SelectedStyle: m.th.strong, DetailStyle: m.th.secondary}
-	m.show(o.First)
-	_, err = o.Terminal.Run(ctx, m)
-	header := m.open.Header
-	if closeErr := m.leave(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = m.err
-	}
-	return header, err
+	return m, nil
 }
+
+// said reports whether the session on screen holds anything of a conversation.
+func (m *model) said() bool { return len(m.project.Blocks()) > 0 }
 
 // show puts a session on the screen. Events reach the model from goroutines that end
 // with the session.
@@ -119,9 +139,9 @@ func (m *model) show(o *Opened) {
 	m.project = &transcript.Projection{}
 	m.render = m.newRenderer()
 	m.progress = progress{preset: o.Preset, model: o.Model}
-	m.printed, m.slot, m.ask, m.pick, m.pager = 0, 0, nil, nil, nil
+	m.printed, m.slot, m.ask, m.pick, m.pager, m.errand = 0, 0, nil, nil, nil, nil
 	m.answer = answer{}
-	m.fresh = true
+	m.fresh, m.running, m.fullOK = true, false, false
 	m.restoreDraft()
 	m.greet()
 	m.stopFeed = m.feed(o, m.life)
@@ -195,12 +215,42 @@ func (m *model) feed(o *Opened, life int) (stop func()) {
 	}
 }
 
-// leave closes the session on screen, keeping the draft.
-func (m *model) leave() error {
-	m.flushDraft()
+// leave lets the session on screen go, keeping the draft. Its end is waited for in the
+// background: its goroutines may be about to send to the model.
+func (m *model) leave() {
+	m.keepDraft()
+	stop, open := m.stopFeed, m.open
+	m.work.Go(m.t.Guard(func() {
+		stop()
+		open.Events.Close()
+		if err := open.Close(); err != nil {
+			m.t.Send(noteMsg("✗ close session " + shortID(open.Header.ID) + ": " + err.Error()))
+		}
+	}))
+}
+
+// close ends everything, after the program has ended.
+func (m *model) close() error {
+	m.keepDraft()
 	m.stopFeed()
 	m.open.Events.Close()
-	return m.open.Close()
+	err := m.open.Close()
+	m.work.Wait()
+	select {
+	case late := <-m.arrived:
+		late.Events.Close()
+		err = errors.Join(err, late.Close())
+	default:
+	}
+	return err
+}
+
+// keepDraft writes the draft before its session is left.
+func (m *model) keepDraft() {
+	if m.errand != nil {
+		m.dropErrand()
+	}
+	m.flushDraft()
 }
 
 func (m *model) newRenderer() *transcript.Renderer {

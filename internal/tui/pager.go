@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -60,7 +59,11 @@ func (p *pager) frame(m *model) term.Frame {
 		head = p.title + " · end"
 	}
 	rows := append([]string{m.th.strong(termtext.Cut(head, m.full()))}, p.list.View()...)
+	rows = rows[:max(1, min(len(rows), m.height-1))]
 	cursor := term.Cursor{Hidden: true}
+	if m.ask != nil {
+		head += " · a question waits"
+	}
 	hint := "/ find · n N next · e fold · y copy · v editor · q close"
 	switch {
 	case p.finding:
@@ -84,7 +87,8 @@ func (m *model) pagerKey(action string, raw tea.KeyMsg) tea.Cmd {
 	page := max(1, m.pageHeight()-1)
 	switch action {
 	case "page-close":
-		m.pager, m.closed = nil, time.Now()
+		m.pager = nil
+		m.rearm(m.now())
 	case "page-up":
 		p.list.ScrollBy(-page)
 	case "page-down":

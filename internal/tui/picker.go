@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"dsh/internal/termtext"
@@ -23,6 +24,8 @@ type picker struct {
 	chosen int
 	choose func(value string) // on the screen's goroutine
 	scope  func() *picker     // another scope of the same list; nil: none
+	// letters does what a key means for the chosen item; nil: letters are searched for.
+	letters func(action, value string)
 }
 
 // found are the items that hold every word of the search.
@@ -78,36 +81,48 @@ func (p *picker) rows(width, height int, th theme) (rows []string, cursor int) {
 	if len(found) != len(p.items) {
 		head += fmt.Sprintf(" · %d of %d", len(found), len(p.items))
 	}
-	search := "Search  " + p.search
-	rows = append(rows, th.strong(termtext.Cut(termtext.Line(head), width)), termtext.Cut(termtext.Line(search), width))
-	each := 1
-	for _, it := range found {
-		if it.detail != "" {
-			each = 2
-		}
+	rows = append(rows, th.strong(termtext.Cut(termtext.Line(head), width)))
+	search := ""
+	if p.letters == nil {
+		search = "Search  " + termtext.Line(p.search)
 	}
-	room := max(1, (height-4)/each)
+	rows = append(rows, termtext.Cut(search, width))
+	cursor = min(termtext.Width(search), width-1)
+	each := 1
+	if height >= low && slices.ContainsFunc(found, func(it item) bool { return it.detail != "" }) {
+		each = 2
+	}
+	room := max(1, (height-len(rows)-2)/each)
 	first := max(0, min(p.chosen-room/2, len(found)-room))
 	for i := first; i < min(first+room, len(found)); i++ {
-		it, mark := found[i], "  "
-		if i == p.chosen {
-			mark = "❯ "
-		}
-		title := termtext.Cut(termtext.Line(mark+it.title), width)
-		if i == p.chosen {
-			title = th.strong(title)
-		}
-		if it.marked {
-			title += th.ok(" ✓")
-		}
-		rows = append(rows, title)
-		if each == 2 {
-			rows = append(rows, th.secondary(termtext.Cut(termtext.Line("    "+it.detail), width)))
-		}
+		rows = append(rows, found[i].rows(i == p.chosen, each, width, th)...)
 	}
 	if len(found) == 0 {
-		rows = append(rows, th.secondary("  nothing matches"))
+		rows = append(rows, th.secondary(termtext.Cut("  nothing matches", width)))
 	}
-	rows = append(rows, "", th.secondary(termtext.Cut(p.hint, width)))
-	return rows, min(termtext.Width(search), width-1)
+	if height < tiny {
+		return rows[:min(len(rows), height)], cursor
+	}
+	return append(rows, "", th.secondary(termtext.Cut(p.hint, width))), cursor
+}
+
+// rows are the item's title and, with two rows, its detail.
+func (it *item) rows(current bool, n, width int, th theme) []string {
+	mark := unchosen
+	if current {
+		mark = chosen
+	}
+	done := ""
+	if it.marked {
+		done = " ✓"
+	}
+	title := mark + firstLine(it.title, width-len(unchosen)-termtext.Width(done))
+	if current {
+		title = th.strong(title)
+	}
+	rows := []string{termtext.Cut(title+th.ok(done), width)}
+	if n > 1 {
+		rows = append(rows, th.secondary(termtext.Cut(termtext.Line("    "+it.detail), width)))
+	}
+	return rows
 }

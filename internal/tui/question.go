@@ -14,12 +14,12 @@ func (m *model) question() {
 	waiting := m.open.Agent.Waiting()
 	switch {
 	case len(waiting) == 0:
-		m.ask = nil
+		m.forgetQuestion()
 	case m.ask == nil || m.ask.request.ID != waiting[0].ID:
+		m.forgetQuestion()
 		m.ask = newApproval(waiting)
-		m.focusQuestion(time.Now())
-		m.t.Title("? dsh: " + m.title())
-		if m.blurred {
+		m.focusQuestion(m.now())
+		if m.away() {
 			m.t.Notify("dsh: waiting for your answer")
 		}
 	default:
@@ -27,9 +27,30 @@ func (m *model) question() {
 	}
 }
 
-// focusQuestion gives the question the keys when nobody is typing.
+// forgetQuestion takes a question off the screen that somebody or something else
+// answered; what was written for it stays.
+func (m *model) forgetQuestion() {
+	if m.ask != nil && m.ask.saying {
+		m.orphanErrand()
+	}
+	m.ask = nil
+}
+
+// asking reports whether the question has the keys.
+func (m *model) asking() bool { return m.ask != nil && !m.ask.focus.IsZero() && !m.ask.saying }
+
+// focusQuestion gives the question the keys when it is in sight and nobody is typing.
 func (m *model) focusQuestion(now time.Time) {
-	if m.ask != nil && m.ask.focus.IsZero() && m.composer.Empty() && now.Sub(m.pressed) >= quietBefore {
+	free := m.pager == nil && m.pick == nil && m.search == nil && m.errand == nil && m.composer.Empty()
+	if m.ask != nil && m.ask.focus.IsZero() && free && now.Sub(m.pressed) >= quietBefore {
+		m.ask.focus = now
+	}
+}
+
+// rearm makes the keys of a question dead for a moment, after what hid it was closed.
+func (m *model) rearm(now time.Time) {
+	m.closed = now
+	if m.ask != nil && !m.ask.focus.IsZero() {
 		m.ask.focus = now
 	}
 }
@@ -46,7 +67,7 @@ func (m *model) approvalKey(action string, now time.Time) tea.Cmd {
 	case "suspend":
 		return m.t.Suspend()
 	}
-	if !m.ask.armed(now) {
+	if !m.ask.armed(now) || action == "answer-stop" && now.Sub(m.closed) < escDead {
 		return nil
 	}
 	switch action {
@@ -60,7 +81,7 @@ func (m *model) approvalKey(action string, now time.Time) tea.Cmd {
 		action = m.ask.choices()[m.ask.chosen].action
 	}
 	if action == "answer-say" {
-		m.ask.saying = true
+		m.sayInstead()
 		return nil
 	}
 	answer, ok := m.ask.answer(action)
@@ -68,33 +89,49 @@ func (m *model) approvalKey(action string, now time.Time) tea.Cmd {
 		return nil
 	}
 	m.closed = now
-	m.decide(answer)
-	if action == "answer-stop" {
+	if m.decide(answer) && action == "answer-stop" {
 		m.interrupt()
 	}
 	return nil
 }
 
-func (m *model) decide(answer session.Answer) {
+// decide hands the answer over; a question that could not be answered stays.
+func (m *model) decide(answer session.Answer) bool {
 	if err := m.open.Agent.Decide(m.ask.request.ID, answer); err != nil {
-		m.say(m.th.bad("✗ ") + err.Error())
+		m.fail("not answered", err)
+		m.ask.focus = m.now()
+		m.question()
+		return false
 	}
 	m.ask = nil
 	m.question()
+	return true
 }
 
-// sayInstead refuses with the words in the composer.
-func (m *model) sayInstead(text string) tea.Cmd {
-	m.decide(session.Answer{Outcome: session.No, Say: text})
-	m.clearDraft()
-	return nil
+// sayInstead lends the composer to the words of a no.
+func (m *model) sayInstead() {
+	ask := m.ask
+	ask.saying = true
+	m.borrow(&errand{
+		prompt: "instead ❯ ",
+		hint:   "enter sends the no with these words · esc back to the answers",
+		cancel: func() {
+			ask.saying = false
+			ask.focus = m.now()
+		},
+		done: func(text string) bool {
+			m.remember(text)
+			return m.decide(session.Answer{Outcome: session.No, Say: text})
+		},
+	}, "")
 }
 
 // askBody is everything that would happen: the whole command, the whole diff. The
 // first row of the card is left out, the question says it.
 func (m *model) askBody() []string {
-	for i := len(m.project.Blocks()) - 1; i >= 0; i-- {
-		b := &m.project.Blocks()[i]
+	blocks := m.project.Blocks()
+	for i := len(blocks) - 1; i >= m.printed; i-- { // what waits is not printed
+		b := &blocks[i]
 		if b.Kind != transcript.Call || b.CallID != m.ask.request.CallID {
 			continue
 		}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ type progress struct {
 	tokens  int       // streamed in this turn, estimated until usage says better
 	until   time.Time // of a retry's wait
 	title   string
+	first   string // the beginning of the first prompt
 }
 
 func (p *progress) apply(ev *session.Event) {
@@ -43,6 +45,10 @@ func (p *progress) apply(ev *session.Event) {
 	switch data := ev.Data.(type) {
 	case session.TurnStart:
 		p.started, p.heard, p.phase, p.tokens = at, at, phaseWaiting, 0
+	case session.UserMessage:
+		if p.first == "" && data.Source.Kind == llm.FromUser {
+			p.first, _, _ = strings.Cut(strings.TrimSpace(data.PlainText()), "\n")
+		}
 	case session.RequestSent:
 		p.phase, p.heard = phaseWaiting, at
 	case session.RequestHeader:
@@ -147,11 +153,7 @@ func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, wid
 		segments = append(segments, fmt.Sprintf("%d held", held))
 	}
 	if width >= 60 {
-		model := o.Model
-		if _, name, ok := strings.Cut(model, "/"); ok {
-			model = name
-		}
-		segments = append(segments, strings.TrimSpace(model+" "+o.Effort))
+		segments = append(segments, strings.TrimSpace(path.Base(o.Model)+" "+o.Effort)) // without the provider
 	}
 	return segments
 }

@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dsh/internal/session"
+	"dsh/internal/termtext"
 	"dsh/internal/tui/term"
 )
 
@@ -18,35 +19,41 @@ const spinEvery = time.Second / 8
 
 // Update routes: one case a family of messages, one method each.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.route(msg)
+	m.announce()
+	return m, cmd
+}
+
+func (m *model) route(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.resize(msg.Width, msg.Height)
 	case tea.KeyMsg:
-		return m, m.key(keyName(msg), msg)
+		return m.pressedKey(keyName(msg), msg)
 	case term.Chord:
-		return m, m.key(msg.String(), tea.KeyMsg{})
+		return m.pressedKey(msg.String(), tea.KeyMsg{})
 	case term.PasteMsg:
-		return m, m.paste(string(msg))
+		return m.paste(string(msg))
 	case tea.FocusMsg:
-		m.blurred = false
+		m.blurred, m.focusKnown = false, true
 	case tea.BlurMsg:
-		m.blurred = true
+		m.blurred, m.focusKnown = true, true
 	case eventsMsg:
 		if msg.life == m.life {
-			return m, m.apply(msg.events)
+			return m.apply(msg.events)
 		}
 	case statusMsg:
 		if msg.life == m.life {
-			return m, m.status(msg.running)
+			return m.status(msg.running)
 		}
 	case tickMsg:
-		return m, m.tick(time.Time(msg))
+		return m.tick()
 	case promptMsg:
-		m.send(string(msg), m.open.Agent.Followup)
+		m.first(string(msg))
 	case openedMsg:
-		return m, m.opened(msg)
+		return m.opened(msg)
 	case noteMsg:
-		m.say(string(msg))
+		m.say(termtext.Clean(string(msg)))
 	case editedMsg:
 		m.edited(msg)
 	case term.BackgroundMsg:
@@ -54,18 +61,61 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case term.ResumeMsg:
 		m.t.Clear()
 	case term.SignalMsg:
-		return m, m.signal(msg.Signal)
+		return m.signal(msg.Signal)
 	}
-	return m, nil
+	return nil
 }
+
+// pressedKey does what a key means, and sees to it that what was typed is saved soon.
+func (m *model) pressedKey(name string, raw tea.KeyMsg) tea.Cmd {
+	cmd := m.key(name, raw)
+	m.unsaved = m.draft != nil
+	return tea.Batch(cmd, m.startTick())
+}
+
+// first sends the prompt of the command line; one that cannot be sent is a draft.
+func (m *model) first(prompt string) {
+	if !m.send(prompt, m.open.Agent.Followup) {
+		m.composer.SetText(prompt)
+	}
+}
+
+// announce shows the state in the window's title and in its progress bar.
+func (m *model) announce() {
+	title, bar := "dsh", term.ProgressOff
+	if m.progress.title != "" || m.progress.first != "" {
+		title += ": " + termtext.Cut(termtext.Line(m.title()), maxTitle)
+	}
+	switch {
+	case m.ask != nil:
+		title = "? " + title
+	case m.running:
+		title, bar = "* "+title, term.ProgressRunning
+	}
+	if title != m.titled {
+		m.titled = title
+		m.t.Title(title)
+	}
+	if bar != m.bar {
+		m.bar = bar
+		m.t.Progress(bar)
+	}
+}
+
+// maxTitle is the longest title of a window, in columns.
+const maxTitle = 60
 
 // View is not called: Frame is what is drawn.
 func (m *model) View() string { return "" }
 
-// keyName is a key as the table writes it; runes are themselves.
+// keyName is a key as the table writes it. Several characters in one message are
+// text, also where they spell the name of a key.
 func keyName(k tea.KeyMsg) string {
-	if k.Type == tea.KeySpace && !k.Alt {
+	switch {
+	case k.Type == tea.KeySpace && !k.Alt:
 		return "space"
+	case k.Type == tea.KeyRunes && len(k.Runes) > 1:
+		return ""
 	}
 	return k.String()
 }
@@ -86,7 +136,7 @@ func (m *model) resize(width, height int) {
 func (m *model) apply(events []session.Event) tea.Cmd {
 	for i := range events {
 		m.progress.apply(&events[i])
-		if end, ok := events[i].Data.(session.TurnEnd); ok {
+		if end, ok := events[i].Data.(session.TurnEnd); ok && !m.fresh {
 			m.ended(end)
 		}
 	}
@@ -100,39 +150,56 @@ func (m *model) apply(events []session.Event) tea.Cmd {
 	return m.startTick()
 }
 
-// status follows the agent. What waits after a turn that did not end well is held:
-// nothing is sent that was meant for another moment.
+// status follows the agent.
 func (m *model) status(running bool) tea.Cmd {
+	if m.running && !running && m.progress.phase == phaseStopping {
+		m.closed = m.now() // the key that stopped it does nothing else for a moment
+	}
 	m.running = running
-	m.stopAgain = 0
+	m.stops = 0
 	if !running {
 		m.slot = 0
-		m.t.Progress(term.ProgressOff)
-		m.t.Title("dsh: " + m.title())
-		return nil
 	}
-	m.t.Progress(term.ProgressRunning)
-	m.t.Title("* dsh: " + m.title())
 	return m.startTick()
 }
 
-// longTurn is how long a turn must have taken for its end to be worth a notification.
-const longTurn = 10 * time.Second
+// longTurn is how long a turn must have taken for its end to be worth a notification,
+// and quietFor how long nobody must have typed where the focus is not known.
+const (
+	longTurn = 10 * time.Second
+	quietFor = 30 * time.Second
+)
 
+// away reports whether nobody seems to look.
+func (m *model) away() bool {
+	return m.blurred || !m.focusKnown && m.now().Sub(m.pressed) > quietFor
+}
+
+// ended sees to what waits after a turn that did not end well: it is held, so that
+// nothing is sent that was meant for another moment. The agent itself holds on an
+// interrupt, and what was sent after that is meant.
 func (m *model) ended(end session.TurnEnd) {
-	if end.Reason.Kind == session.Failed || end.Reason.Kind == session.Blocked {
-		var ids []string
-		for _, it := range m.open.Agent.Queue() {
-			if !it.Held {
-				ids = append(ids, it.ID)
-			}
-		}
-		if err := m.open.Agent.Hold(ids...); err != nil {
-			m.say("the waiting messages could not be held: " + err.Error())
+	byUser := end.Reason.Cause != nil && end.Reason.Cause.Kind == session.ByUser
+	if end.Reason.Kind != session.Completed && end.Reason.Kind != session.MaxTokens && !byUser {
+		m.holdWaiting()
+	}
+	if took := m.now().Sub(m.progress.started); m.away() && took > longTurn {
+		m.t.Notify("dsh: finished in " + clock(took))
+	}
+}
+
+func (m *model) holdWaiting() {
+	if m.errand != nil {
+		m.errand.hold = true
+	}
+	var ids []string
+	for _, it := range m.waiting() {
+		if !it.Held {
+			ids = append(ids, it.ID)
 		}
 	}
-	if took := time.Since(m.progress.started); m.blurred && took > longTurn {
-		m.t.Notify("dsh: finished in " + clock(took))
+	if len(ids) > 0 {
+		m.report("hold the waiting messages", m.open.Agent.Hold(ids...))
 	}
 }
 
@@ -147,10 +214,11 @@ func (m *model) startTick() tea.Cmd {
 // needsTick: a turn runs, a question is about to arm, a hint is about to go, a draft
 // is about to be saved.
 func (m *model) needsTick() bool {
-	return m.running || m.ask != nil && !m.ask.armed(time.Now()) || m.hint != "" || m.unsaved
+	return m.running || m.ask != nil && !m.ask.armed(m.now()) && m.composer.Empty() || m.hint != "" || m.unsaved
 }
 
-func (m *model) tick(now time.Time) tea.Cmd {
+func (m *model) tick() tea.Cmd {
+	now := m.now()
 	m.ticking = false
 	m.spin++
 	if m.hint != "" && now.After(m.hintTill) {
@@ -179,16 +247,25 @@ func (e *SignalError) Error() string { return "ended by " + e.Signal.String() }
 
 // title is the session's, or the beginning of its first prompt.
 func (m *model) title() string {
-	if m.progress.title != "" {
+	switch {
+	case m.progress.title != "":
 		return m.progress.title
-	}
-	for _, b := range m.project.Blocks() {
-		if b.Kind == 0 && b.Text != "" {
-			text, _, _ := strings.Cut(b.Text, "\n")
-			return text
-		}
+	case m.progress.first != "":
+		return m.progress.first
 	}
 	return "new session"
+}
+
+// fail shows what went wrong, and why.
+func (m *model) fail(what string, err error) {
+	m.say(m.th.bad("✗ ") + termtext.Clean(what+": "+err.Error()))
+}
+
+// report shows an error, if there is one.
+func (m *model) report(what string, err error) {
+	if err != nil {
+		m.fail(what, err)
+	}
 }
 
 // say shows a line of the screen's own above the live region.
@@ -202,7 +279,7 @@ func (m *model) say(text string) {
 
 // flash overrides the hint for a moment.
 func (m *model) flash(text string) tea.Cmd {
-	m.hint, m.hintTill = text, time.Now().Add(2*time.Second)
+	m.hint, m.hintTill = text, m.now().Add(2*time.Second)
 	return m.startTick()
 }
 

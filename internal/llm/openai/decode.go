@@ -142,24 +142,38 @@ func (d *decoder) call(t *toolCall, position int) {
 		if id == "" && name == "" && args == "" {
 			return
 		}
-		d.split.flush(d.stream)
-		d.endText()
-		call = d.calls.open(t, d.newBlock(nil))
-		d.yield(llm.Chunk{Type: llm.BlockStart, Index: call.block, BlockType: llm.ToolCall})
+		call = d.calls.open(t)
 	}
 	if call.id == "" {
 		call.id = id
 	}
 	changed := call.setName(name)
 	call.args.WriteString(args)
-	if !opened && !changed && args == "" {
-		return
+	switch {
+	case opened:
+		d.begin(d.calls.due(call))
+	case call.block != waits && (changed || args != ""):
+		d.yield(d.callDelta(call, changed, args))
 	}
+}
+
+// begin sends all that is known of calls by now, each in its new block.
+func (d *decoder) begin(calls []*openedCall) {
+	for _, call := range calls {
+		d.split.flush(d.stream)
+		d.endText()
+		call.block = d.newBlock(nil)
+		d.yield(llm.Chunk{Type: llm.BlockStart, Index: call.block, BlockType: llm.ToolCall})
+		d.yield(d.callDelta(call, call.name != "", call.args.String()))
+	}
+}
+
+func (d *decoder) callDelta(call *openedCall, named bool, args string) llm.Chunk {
 	c := llm.Chunk{Type: llm.ToolCallDelta, Index: call.block, ID: call.id, ArgumentsDelta: args}
-	if changed {
+	if named {
 		c.Name, c.HasName = d.toolName(call.name), true
 	}
-	d.yield(c)
+	return c
 }
 
 // toolName is the tool's own name for one that came over the wire.
@@ -223,6 +237,7 @@ func (d *decoder) end(done bool, explain func(*llm.Failure)) {
 	fin := d.verdict(done)
 	if fin.Kind != llm.Failed {
 		d.endText()
+		d.begin(d.calls.waiting())
 		for _, c := range d.calls.list {
 			b := c.finished()
 			b.Name = d.toolName(b.Name)

@@ -122,8 +122,10 @@ var (
 	keyLike        = regexp.MustCompile(`\b(sk|key|gsk|xai)-[A-Za-z0-9_-]{8,}|(?i)\bbearer\s+[\x21-\x7E]{8,}`)
 )
 
-// masked replaces a key in text for people.
-const masked = "[key]"
+const (
+	masked    = "[key]" // replaces a key in text for people
+	maskedKey = 8       // bytes of a key that can be told from other text; a shorter one is none
+)
 
 // oneLine makes text of an endpoint fit to show: one line, bounded, without control
 // characters and without keys.
@@ -135,7 +137,7 @@ func oneLine(s, key string) string {
 	if strings.HasPrefix(strings.TrimSpace(s), "<") {
 		s = htmlNoise.ReplaceAllString(s, " ")
 	}
-	if key != "" {
+	if len(key) >= maskedKey {
 		s = strings.ReplaceAll(s, key, masked)
 	}
 	s = keyLike.ReplaceAllString(s, masked)

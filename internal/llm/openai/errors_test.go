@@ -187,6 +187,33 @@ func TestE45TextsAreOneBoundedLineWithoutKeys(t *testing.T) {
 	}
 }
 
+// A key of a few letters cannot be told from text: taking it out would leave none.
+func TestE45AShortKeyDoesNotMaskTheText(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{"e": "the queue is overloaded", "queue": "the queue is overloaded", "is overloaded": "the queue [key]"} {
+		if got := oneLine("the queue is overloaded", key); got != want {
+			t.Errorf("key %q: %q", key, got)
+		}
+	}
+}
+
+func TestE07TheTextSaysHowLongToWait(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ header, body, says, not string }{
+		{"3600", `{"error":{"message":"slow down"}}`, "slow down; it asks to wait 1h0m0s", ""},
+		{"90", `{"error":{"message":"Please try again in 1m30s."}}`, "Please try again in 1m30s.", "asks to wait"},
+		{"0", `{"error":{"message":"slow down"}}`, "slow down", "asks to wait"},
+	} {
+		c := newClient(t, "deepseek", func(r *http.Request) (*http.Response, error) {
+			drain(r)
+			return answer(429, "application/json", strings.NewReader(tc.body), "Retry-After", tc.header), nil
+		})
+		if got := run(t, c, ask("hi")).message(); !strings.Contains(got, tc.says) || tc.not != "" && strings.Contains(got, tc.not) {
+			t.Errorf("Retry-After %s: %q", tc.header, got)
+		}
+	}
+}
+
 func TestE45AnEndlessErrorBodyIsNotRead(t *testing.T) {
 	t.Parallel()
 	endless := &counting{}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"regexp"
 	"syscall"
+	"time"
 
 	"dsh/internal/llm"
 )
@@ -108,6 +109,10 @@ func (c *Client) explain(r *llm.Request, f *llm.Failure) {
 		f.Message = said
 	}
 	f.RequestID = oneLine(f.RequestID, c.options.Key)
+	if ms := f.ProviderRetryAfterMs; ms != nil && *ms >= time.Second.Milliseconds() && !hint.MatchString(f.Message) {
+		wait := time.Duration(*ms) * time.Millisecond
+		f.Message += fmt.Sprintf("; it asks to wait %s", wait.Round(time.Second))
+	}
 }
 
 // shownURL is a URL without a password in it.

@@ -1,8 +1,11 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
+	"math"
+	"slices"
 	"strings"
 
 	"dsh/internal/llm"
@@ -11,17 +14,27 @@ import (
 // calls puts tool calls together from their fragments. Providers disagree on all of
 // it: the index may be missing or always 0, the id may come once, always, or empty,
 // the name whole each time, and a call in one piece.
+//
+// The order of the calls is that of the provider's indices, and where there are none,
+// or one for all, that of appearance. So that nobody downstream has to sort, a call
+// whose index leaves a gap waits with all that is known of it: until the calls before
+// it have begun, at the latest until the end.
 type calls struct {
 	list []*openedCall       // in order of appearance
 	at   map[int]*openedCall // by the provider's index: the call that a fragment continues
+	next int                 // the smallest index that has not begun
 }
 
 type openedCall struct {
-	block int // index of its block
+	block int // index of its block; waits where there is none
+	index int // the provider's; math.MaxInt where there is none
 	id    string
 	name  string
 	args  strings.Builder
 }
+
+// waits is the block of a call that has not begun.
+const waits = -1
 
 // find is the call that a fragment belongs to; nil means that it opens a new one.
 func (c *calls) find(t *toolCall, id, name string, position int) *openedCall {
@@ -50,16 +63,48 @@ func (c *calls) find(t *toolCall, id, name string, position int) *openedCall {
 	return last
 }
 
-func (c *calls) open(t *toolCall, block int) *openedCall {
-	call := &openedCall{block: block}
+// open takes a new call up; due says when it may begin.
+func (c *calls) open(t *toolCall) *openedCall {
+	call := &openedCall{block: waits, index: math.MaxInt}
 	c.list = append(c.list, call)
 	if t.Index != nil && t.Index.set {
 		if c.at == nil {
 			c.at = map[int]*openedCall{}
 		}
-		c.at[t.Index.n] = call
+		call.index = t.Index.n
+		c.at[call.index] = call
 	}
 	return call
+}
+
+// due is what may begin now that a call has been opened: the call, unless its index
+// leaves a gap, and those that waited for it. A call without an index comes after
+// all that are there.
+func (c *calls) due(opened *openedCall) []*openedCall {
+	waiting := c.waiting()
+	if opened.index == math.MaxInt {
+		return waiting
+	}
+	for n, call := range waiting {
+		if call.index > c.next {
+			return waiting[:n]
+		}
+		c.next = max(c.next, call.index+1)
+	}
+	return waiting
+}
+
+// waiting are the calls that have not begun, in the order in which they shall.
+func (c *calls) waiting() (waiting []*openedCall) {
+	for _, call := range c.list {
+		if call.block == waits {
+			waiting = append(waiting, call)
+		}
+	}
+	slices.SortStableFunc(waiting, func(a, b *openedCall) int {
+		return cmp.Compare(a.index, b.index)
+	})
+	return waiting
 }
 
 // setName takes a piece of the name: empty and repeated ones change nothing, and a

@@ -230,6 +230,14 @@ func TestToolCallFragments(t *testing.T) {
 		withIDs(calls("T01 one call", tt(`"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":""}`)+tt(`"index":0,"function":{"arguments":"{\"p\":"}`)+tt(`"index":0,"function":{"arguments":"1}"}`)+end, `read({"p":1})`), "c1"),
 		withIDs(calls("T02 two interleaved", tt(`"index":0,"id":"a","function":{"name":"x","arguments":""}`)+tt(`"index":1,"id":"b","function":{"name":"y","arguments":""}`)+
 			tt(`"index":0,"function":{"arguments":"{\"p\":"}`)+tt(`"index":1,"function":{"arguments":"{\"q\":"}`)+tt(`"index":0,"function":{"arguments":"1}"}`)+tt(`"index":1,"function":{"arguments":"2}"}`)+end, `x({"p":1});y({"q":2})`), "a b"),
+		// A12 wants the provider's order, T02 and LM01 that of appearance: they differ only
+		// where an index comes before a smaller one, so such a call appears later.
+		withIDs(calls("A12 index 1 before index 0", tt(`"index":1,"id":"b","function":{"name":"y","arguments":"{\"q\":"}`)+tt(`"index":0,"id":"a","function":{"name":"x","arguments":""}`)+
+			tt(`"index":1,"function":{"arguments":"2}"}`)+tt(`"index":0,"function":{"arguments":"{\"p\":1}"}`)+end, `x({"p":1});y({"q":2})`), "a b"),
+		withIDs(calls("A12 gaps", tt(`"index":5,"id":"d","function":{"name":"x","arguments":"{\"p\":"}`)+tt(`"index":2,"id":"c","function":{"name":"y","arguments":"{}"}`)+tt(`"index":5,"function":{"arguments":"5}"}`)+end, `y({});x({"p":5})`), "c d"),
+		withIDs(calls("A12 a call without an index after a gap", tt(`"index":2,"id":"c","function":{"name":"x","arguments":"{}"}`)+tt(`"index":1,"id":"b","function":{"name":"y","arguments":"{}"}`)+tt(`"id":"e","function":{"name":"z","arguments":"{}"}`)+end, `y({});x({});z({})`), "b c e"),
+		withIDs(calls("A12 the same late index for two calls", tt(`"index":1,"id":"a","function":{"name":"x","arguments":"{}"}`)+tt(`"index":1,"id":"b","function":{"name":"y","arguments":"{}"}`)+end, `x({});y({})`), "a b"),
+		{name: "A12 text before a late call", stream: contentA + tt(`"index":1,"id":"b","function":{"name":"y","arguments":"{}"}`) + end, text: "a", calls: "y({})", kind: llm.ToolCalls},
 		withIDs(calls("T03 all with index 0", tt(`"index":0,"id":"a","function":{"name":"x","arguments":"{}"}`)+tt(`"index":0,"id":"b","function":{"name":"y","arguments":"{}"}`)+ff("stop")+dd, `x({});y({})`), "a b"),
 		withIDs(calls("T04 no index", cc(`{"tool_calls":[{"id":"a","type":"function","function":{"name":"x","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"y","arguments":"{}"}}]}`)+end, `x({});y({})`), "a b"),
 		calls("T04 no index, in fragments", tt(`"id":"a","function":{"name":"x","arguments":"{\"p\""}`)+tt(`"function":{"arguments":":1}"}`)+tt(`"id":"b","function":{"name":"y","arguments":""}`)+tt(`"id":"a","function":{"arguments":" "}`)+tt(`"id":"b","function":{"arguments":"{}"}`)+end, `x({"p":1} );y({})`),

@@ -213,7 +213,7 @@ func pasteStartEnd(s string) string { return string(pasteStart) + s + string(pas
 
 func TestAPasteBeyondTheBoundComesInPieces(t *testing.T) {
 	t.Parallel()
-	text := strings.Repeat("漢字\r\n", maxPaste/8+500_000)
+	text := strings.Repeat(strings.Repeat("漢字", 100)+"\r\n", maxPaste/600+5000)
 	var d decoder
 	var got strings.Builder
 	pieces := 0

@@ -5,8 +5,7 @@ type Frame struct {
 	// Rows are the live region from top to bottom. A row is one line of text with
 	// SGR sequences (colours), at most as wide as the window; other sequences and
 	// controls are dropped from it, and what is too wide is cut. Rows beyond the
-	// window's height are dropped from the top. The slice belongs to the terminal
-	// once it is drawn.
+	// window's height are dropped from the top.
 	Rows []string
 	// Cursor is where the terminal's own cursor stands.
 	Cursor Cursor

@@ -12,13 +12,14 @@ import (
 // reader waits for bytes of the terminal, and stops between two reads when it is told
 // to, which a blocked read could not.
 type reader struct {
-	in     *os.File
-	wakeR  *os.File
-	wakeW  *os.File
-	mu     sync.Mutex // held while bytes are read
-	paused bool
-	closed bool
-	buf    [64 << 10]byte
+	in       *os.File
+	fd, wake int // of in, and of the pipe that ends a wait
+	wakeR    *os.File
+	wakeW    *os.File
+	mu       sync.Mutex // held while bytes are read
+	paused   bool
+	closed   bool
+	buf      [64 << 10]byte
 }
 
 func newReader(in *os.File) (*reader, error) {
@@ -26,7 +27,7 @@ func newReader(in *os.File) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reader{in: in, wakeR: r, wakeW: w, paused: true}, nil
+	return &reader{in: in, fd: int(in.Fd()), wake: int(r.Fd()), wakeR: r, wakeW: w, paused: true}, nil
 }
 
 var errClosed = errors.New("the terminal was given back")
@@ -41,7 +42,7 @@ func (r *reader) read(limit time.Duration) ([]byte, error) {
 		if closed {
 			return nil, errClosed
 		}
-		fds := []unix.PollFd{{Fd: int32(r.wakeR.Fd()), Events: unix.POLLIN}, {Fd: int32(r.in.Fd()), Events: unix.POLLIN}}
+		fds := []unix.PollFd{{Fd: int32(r.wake), Events: unix.POLLIN}, {Fd: int32(r.fd), Events: unix.POLLIN}}
 		wait := int(limit.Milliseconds())
 		if limit < 0 {
 			wait = -1
@@ -77,6 +78,9 @@ func (r *reader) take() ([]byte, error) {
 		return nil, nil
 	}
 	n, err := r.in.Read(r.buf[:])
+	if errors.Is(err, unix.EAGAIN) { // another reader of the terminal was faster
+		err = nil
+	}
 	return r.buf[:n], err
 }
 
@@ -103,7 +107,7 @@ func (r *reader) drain() {
 	defer r.mu.Unlock()
 	for end := time.Now().Add(drainFor); ; {
 		left := time.Until(end).Milliseconds()
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(r.in.Fd()), Events: unix.POLLIN}}, int(max(left, 0)))
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(r.fd), Events: unix.POLLIN}}, int(max(left, 0)))
 		if err == unix.EINTR {
 			continue
 		}

@@ -1,7 +1,11 @@
 package term
 
 import (
+	"errors"
+	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Print puts rows into the scrollback, above the live region. They appear with the
@@ -22,6 +26,7 @@ func (t *Terminal) Draw(f Frame) {
 	defer t.mu.Unlock()
 	t.printed = append(t.printed, t.staged...)
 	t.staged = nil
+	f.Rows = slices.Clone(f.Rows)
 	t.frame, t.drawn = f, true
 	t.wakeWriter()
 }
@@ -76,11 +81,27 @@ func (t *Terminal) writeSome() bool {
 	if len(b) == 0 {
 		return false
 	}
-	if _, err := t.out.Write(b); err != nil {
+	if err := t.writeAll(b); err != nil {
 		t.gone(err)
 		return false
 	}
 	return more
+}
+
+// writeAll writes b, also where another program that shares the terminal has made its
+// writes fail instead of waiting (O_NONBLOCK).
+func (t *Terminal) writeAll(b []byte) error {
+	for {
+		n, err := t.out.Write(b)
+		if !errors.Is(err, unix.EAGAIN) {
+			return err
+		}
+		b = b[n:]
+		_, err = unix.Poll([]unix.PollFd{{Fd: int32(t.outFd), Events: unix.POLLOUT}}, -1)
+		if err != nil && err != unix.EINTR {
+			return err
+		}
+	}
 }
 
 // maxBurst is how many rows are printed in one write: a terminal that cannot keep up
@@ -129,7 +150,7 @@ func (t *Terminal) takePen() bool {
 		case t.pen <- struct{}{}:
 			return true
 		case <-time.After(stuckFor):
-			dropOutput(t.out)
+			dropOutput(t.outFd)
 		}
 	}
 	return false
@@ -145,14 +166,14 @@ func (t *Terminal) writeLast(b []byte) bool {
 	written := make(chan struct{})
 	go func() { // ends when the terminal takes the bytes, or with the program
 		defer close(written)
-		_, _ = t.out.Write(b) // a terminal that is gone needs no modes
+		_ = t.writeAll(b) // a terminal that is gone needs no modes
 	}()
 	for range 2 {
 		select {
 		case <-written:
 			return true
 		case <-time.After(stuckFor):
-			dropOutput(t.out)
+			dropOutput(t.outFd)
 		}
 	}
 	return false

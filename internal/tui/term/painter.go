@@ -21,6 +21,8 @@ type painter struct {
 	at    int   // the row of the live region the cursor stands in
 	fresh bool  // nothing was painted yet, or all of it is to be painted again
 
+	given, cleaned []string // the rows of the last frame, before and after cleanRow
+
 	under *painter // the main screen's state while the alternate one is shown
 }
 
@@ -44,10 +46,7 @@ const (
 // shows to printed rows followed by f. It appends nothing if nothing changes. Printed
 // rows may be wider than the window: the terminal wraps them, and copying joins them.
 func (p *painter) paint(b []byte, w, h int, printed []string, f Frame) []byte {
-	rows := make([]string, 0, min(len(f.Rows), h))
-	for _, row := range f.Rows[max(0, len(f.Rows)-h):] {
-		rows = append(rows, cleanRow(row))
-	}
+	rows := p.clean(f.Rows[max(0, len(f.Rows)-h):])
 	f.Cursor = place(f.Cursor, len(f.Rows)-len(rows), len(rows), w)
 	f.Rows = rows
 	if len(printed) == 0 && !p.fresh && w == p.width && h == p.height && p.shown.same(f) {
@@ -66,6 +65,20 @@ func (p *painter) paint(b []byte, w, h int, printed []string, f Frame) []byte {
 	b = p.cursor(b, f.Cursor)
 	p.shown, p.fresh = f, false
 	return append(b, syncOff...)
+}
+
+// clean cleans rows, most of which are the last frame's.
+func (p *painter) clean(rows []string) []string {
+	cleaned := make([]string, len(rows))
+	for i, row := range rows {
+		if i < len(p.given) && p.given[i] == row {
+			cleaned[i] = p.cleaned[i]
+		} else {
+			cleaned[i] = cleanRow(row)
+		}
+	}
+	p.given, p.cleaned = rows, cleaned
+	return cleaned
 }
 
 // place clamps the cursor of a frame that lost its first cut rows.

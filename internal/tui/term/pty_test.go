@@ -18,7 +18,7 @@ import (
 
 // tty is a pseudo terminal with a program on it. It answers nothing.
 type tty struct {
-	t      *testing.T
+	t      testing.TB
 	master *os.File
 	cmd    *exec.Cmd
 	before unix.Termios
@@ -33,7 +33,7 @@ type tty struct {
 // patience bounds the wait for anything; a test that waits so long has failed.
 const patience = 20 * time.Second
 
-func start(t *testing.T, role string, env ...string) *tty {
+func start(t testing.TB, role string, env ...string) *tty {
 	t.Helper()
 	master, slave := openPTY(t, 40, 12)
 	y := &tty{t: t, master: master, done: make(chan struct{}), ended: make(chan struct{}), change: make(chan struct{})}
@@ -60,7 +60,7 @@ func start(t *testing.T, role string, env ...string) *tty {
 	return y
 }
 
-func openPTY(t *testing.T, w, h int) (master, slave *os.File) {
+func openPTY(t testing.TB, w, h int) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -79,7 +79,7 @@ func openPTY(t *testing.T, w, h int) (master, slave *os.File) {
 	return master, slave
 }
 
-func resizePTY(t *testing.T, master *os.File, w, h int) {
+func resizePTY(t testing.TB, master *os.File, w, h int) {
 	t.Helper()
 	onTTY(t, master, func(fd int) error {
 		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(w), Row: uint16(h)})
@@ -87,7 +87,7 @@ func resizePTY(t *testing.T, master *os.File, w, h int) {
 }
 
 // onTTY runs f on file's descriptor without Fd, which would make reads outlive Close.
-func onTTY(t *testing.T, file *os.File, f func(fd int) error) {
+func onTTY(t testing.TB, file *os.File, f func(fd int) error) {
 	t.Helper()
 	conn, err := file.SyscallConn()
 	if err != nil {

@@ -24,8 +24,9 @@ type Model interface {
 // Run runs m until it quits, ctx ends, the terminal is gone or something panics, and
 // restores the terminal. Update gets tea.WindowSizeMsg, keys (tea.KeyMsg, Chord),
 // PasteMsg, focus, mouse, replies (BackgroundMsg, CursorMsg, ReplyMsg) and SignalMsg.
-// Commands are Bubble Tea's, but use Suspend and Exec of this package. A panic in the
-// model or in a command is returned as a *Panic.
+// Commands are Bubble Tea's, except those about the terminal: use Print, Clear, Title,
+// Suspend and Exec of this package. A panic in the model or in a command is returned as
+// a *Panic.
 func (t *Terminal) Run(ctx context.Context, m Model) (Model, error) {
 	defer t.Restore()
 	ctx, stop := context.WithCancel(ctx)
@@ -41,7 +42,7 @@ func (t *Terminal) Run(ctx context.Context, m Model) (Model, error) {
 		t.Guard(func() { t.Draw(r.model.Frame()) })()
 	}
 	t.Restore()
-	t.owned.Wait()
+	t.wait()
 	if failure := t.Err(); failure != nil {
 		return r.model, failure
 	}
@@ -49,6 +50,19 @@ func (t *Terminal) Run(ctx context.Context, m Model) (Model, error) {
 		err = context.Cause(ctx)
 	}
 	return r.model, err
+}
+
+// wait waits for the goroutines, but not for a write that a stuck terminal never ends.
+func (t *Terminal) wait() {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		t.owned.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(stuckFor):
+	}
 }
 
 // Send hands msg to the running model, and waits until it is taken. Without a running

@@ -66,23 +66,29 @@ func (t *Terminal) signal(s syscall.Signal) {
 		}
 		t.owned.Go(t.Guard(t.continued))
 	case syscall.SIGQUIT: // prints the goroutines: on a sane screen
+		if t.isAway() {
+			return
+		}
 		t.Restore()
 		signal.Reset(s)
 		_ = syscall.Kill(syscall.Getpid(), s)
 	case syscall.SIGINT:
-		t.tell(s)
+		if !t.isAway() {
+			t.tell(s)
+		}
 	}
 }
 
-// tell sends a signal to the model without waiting for it. A terminal lent to another
-// program shares its ctrl+c with it.
-func (t *Terminal) tell(s syscall.Signal) {
+// isAway reports whether another program has the terminal: its ctrl+c and ctrl+\ reach
+// us too, and are not meant for us.
+func (t *Terminal) isAway() bool {
 	t.mu.Lock()
-	away := t.away
-	t.mu.Unlock()
-	if s == syscall.SIGINT && away {
-		return
-	}
+	defer t.mu.Unlock()
+	return t.away
+}
+
+// tell sends a signal to the model without waiting for it.
+func (t *Terminal) tell(s syscall.Signal) {
 	t.owned.Go(func() { t.Send(SignalMsg{s}) })
 }
 

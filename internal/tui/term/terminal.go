@@ -26,6 +26,7 @@ type Options struct {
 // called from any goroutine.
 type Terminal struct {
 	in, out *os.File
+	outFd   int
 	env     Env
 	fps     int
 	cooked  *xterm.State
@@ -83,7 +84,8 @@ func Open(o Options) (*Terminal, error) {
 	if o.Env.Chords {
 		t.painter.pushKeys, t.painter.popKeys = kittyPush, kittyPop
 	}
-	if o.Env.Dumb || !xterm.IsTerminal(int(t.in.Fd())) || !xterm.IsTerminal(int(t.out.Fd())) {
+	t.outFd = int(t.out.Fd())
+	if o.Env.Dumb || !xterm.IsTerminal(int(t.in.Fd())) || !xterm.IsTerminal(t.outFd) {
 		return nil, ErrNoTerminal
 	}
 	r, err := newReader(t.in)
@@ -107,7 +109,7 @@ func (t *Terminal) Env() Env { return t.env }
 
 // Size is the window's, in cells. A terminal that says 0 counts as 80x24.
 func (t *Terminal) Size() (width, height int) {
-	w, h, err := xterm.GetSize(int(t.out.Fd()))
+	w, h, err := xterm.GetSize(t.outFd)
 	if err != nil || w <= 0 || h <= 0 {
 		return 80, 24
 	}
@@ -121,7 +123,7 @@ func (t *Terminal) takeBack() error {
 	if t.ctx.Err() != nil {
 		return nil // it was restored meanwhile
 	}
-	state, err := xterm.MakeRaw(int(t.in.Fd()))
+	state, err := xterm.MakeRaw(t.reader.fd)
 	if err != nil {
 		return fmt.Errorf("take the terminal's keys: %w", err)
 	}
@@ -187,8 +189,8 @@ func (t *Terminal) giveBack(keep bool) {
 	}
 	t.reader.pause()
 	t.reader.drain() // reports that were under way would be typed into the shell
-	dropInput(t.in)
-	_ = xterm.Restore(int(t.in.Fd()), t.cooked) // fails only if the terminal is gone
+	dropInput(t.reader.fd)
+	_ = xterm.Restore(t.reader.fd, t.cooked) // fails only if the terminal is gone
 }
 
 // Restore gives the terminal back for good: what was drawn is written out, the live

@@ -94,7 +94,7 @@ func (p *Projection) asked(ev *session.Event, d *session.ApprovalAsked) {
 func (p *Projection) decided(ev *session.Event, d *session.ApprovalDecided) {
 	id, ok := p.asks[d.ID]
 	at, open := p.call(id)
-	if !ok || !open {
+	if !ok || !open || !p.blocks[at].State.Live() {
 		return
 	}
 	b := p.touch(at, ev)
@@ -111,7 +111,7 @@ func (p *Projection) decided(ev *session.Event, d *session.ApprovalDecided) {
 
 // rule: the one that an answer made is a fact of its call.
 func (p *Projection) rule(ev *session.Event, d *session.PolicyRule, allowed string) {
-	if at, ok := p.call(allowed); ok && allowed != "" {
+	if at, ok := p.call(allowed); ok && allowed != "" && p.blocks[at].State.Live() {
 		p.touch(at, ev).Answer = factSession
 		return
 	}

@@ -103,11 +103,14 @@ func (w *writer) card(b *Block, d session.Display) {
 	if w.o.Width < lineWidth && !w.o.Expanded {
 		return
 	}
-	if w.o.Expanded && !target {
+	if w.o.Expanded && (!target || state == Asked) { // who is asked sees all of it
 		w.under(d.Target)
 	}
-	if w.o.Expanded && !told && !silent(b, state) {
+	if w.o.Expanded && !told && !state.Live() && !silent(b, state) {
 		w.under(strings.Join(facts, " "+w.t.Glyphs.Dot+" "))
+	}
+	if w.o.Expanded && d.Command != nil {
+		w.command(d.Command)
 	}
 	switch {
 	case state == Running && w.o.Output != "":
@@ -123,20 +126,13 @@ func silent(b *Block, state State) bool {
 	case Refused, NotRun, Unknown:
 		return true
 	}
-	return b.State == Failed && strings.Count(strings.TrimSpace(resultText(b.Result())), "\n") == 0
+	return (b.State == Failed || b.State == Stopped) && strings.Count(strings.TrimSpace(resultText(b.Result())), "\n") == 0
 }
 
 // endedBadly: a command that exits with a code is no error to the model, but it is one
 // to the reader.
 func endedBadly(d *session.Display) bool {
-	if d.Kind != session.ShowCommand || len(d.Facts) == 0 {
-		return false
-	}
-	switch fact, _, _ := strings.Cut(d.Facts[0], " "); fact {
-	case "exit", "killed", "timed", "lost":
-		return true
-	}
-	return false
+	return d.Command != nil && (d.Command.ExitCode != 0 || d.Command.TimedOut)
 }
 
 // facts are what the tool says, then what a person answered, then what became of it.
@@ -157,7 +153,9 @@ func (w *writer) facts(b *Block, d *session.Display, state State) []string {
 	case NotRun:
 		facts = []string{"not run"}
 	case Stopped:
-		facts = appendNew(facts, "stopped")
+		if !slices.Contains(facts, "stopped") && !slices.Contains(facts, "cancelled") {
+			facts = append(facts, "stopped")
+		}
 	case Unknown:
 		facts = []string{"dsh ended while it ran, result unknown"}
 	case Failed:
@@ -166,15 +164,6 @@ func (w *writer) facts(b *Block, d *session.Display, state State) []string {
 		}
 	}
 	return facts
-}
-
-func appendNew(facts []string, fact string) []string {
-	for _, f := range facts {
-		if f == fact {
-			return facts
-		}
-	}
-	return append(facts, fact)
 }
 
 // refusal says who did not let a call run, and why.
@@ -236,7 +225,7 @@ func (w *writer) head(glyph string, d *session.Display, facts []string, well boo
 	if shown != "" {
 		row += " " + shown
 	}
-	w.line(row + tails[n])
+	w.line(trimStyled(row + tails[n]))
 	return shown == d.Target, tails[n] == whole
 }
 
@@ -286,10 +275,25 @@ func (w *writer) cutEnd(s string, width int) string {
 	return strings.TrimRight(termtext.Cut(s, max(width-termtext.Width(w.t.Glyphs.Cut), 0)), " ") + w.t.Glyphs.Cut
 }
 
-// under is what the head had no room for.
+// under is what the head had no room for. Nothing of it is dropped: what a terminal
+// would obey is seen.
 func (w *writer) under(s string) {
 	indent := w.indent()
-	for _, row := range folded(s, w.o.Width-len(indent)) {
-		w.dim(indent, row)
+	for line := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
+		for _, row := range trimmed(termtext.Fold(termtext.Line(line), w.o.Width-len(indent))) {
+			w.content(indent, row)
+		}
+	}
+}
+
+// command is what else there is to know of a command.
+func (w *writer) command(c *session.CommandBody) {
+	for _, f := range []struct{ name, value string }{{"", c.Description}, {"in ", c.Dir}, {"the whole output: ", c.Artifact}} {
+		if f.value == "" {
+			continue
+		}
+		for _, row := range wrapped(f.name+f.value, w.o.Width-len(w.indent())) {
+			w.dim(w.indent(), row)
+		}
 	}
 }

@@ -43,7 +43,7 @@ func (w *writer) diffs(files []session.FileDiff) {
 }
 
 func (w *writer) path(f *session.FileDiff) {
-	w.line(w.indent() + w.cutEnd(termtext.Line(f.Path), w.o.Width-len(w.indent())))
+	w.line(trimStyled(w.indent() + w.cutEnd(termtext.Line(f.Path), w.o.Width-len(w.indent()))))
 }
 
 // file draws all of one file's change.

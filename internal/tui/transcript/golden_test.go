@@ -56,7 +56,8 @@ func flaky() *script {
 	s.start(grep).result(grep, "", "", &session.Display{Kind: session.ShowMatches, Verb: "Grep", Target: `"time.Now" in internal/`, Facts: []string{"7 matches in 3 files"},
 		Text: "internal/cart/expiry.go:41   if time.Now().After(c.ExpiresAt) {\ninternal/cart/expiry.go:58   return time.Now().Add(ttl)\n" + strings.Repeat("internal/api/x.go:1 time.Now()\n", 5)})
 	out := strings.Repeat("=== RUN   TestExpiry\n", 41) + "--- PASS: TestExpiry (0.01s)\n=== RUN   TestExpiry\n--- FAIL: TestExpiry (0.01s)\n    expiry_test.go:33: cart expired early: 0s left\nFAIL\nFAIL\tshop/internal/cart\t13.912s\n"
-	s.start(test).result(test, "", out, &session.Display{Kind: session.ShowCommand, Verb: "Bash", Target: "go test ./internal/cart -run TestExpiry -count=50", Facts: []string{"exit 1", "0:14"}, Text: out})
+	s.start(test).result(test, "", out, &session.Display{Kind: session.ShowCommand, Verb: "Bash", Target: "go test ./internal/cart -run TestExpiry -count=50", Facts: []string{"exit 1", "0:14"}, Text: out,
+		Command: &session.CommandBody{ExitCode: 1, Description: "Run the flaky test", Dir: "/home/me/src/shop", Artifact: "/home/me/out/call-7.txt", Truncated: true}})
 	s.add(session.InboxSpliced{Target: session.NextStep, Inserted: []llm.Message{steer}})
 	s.add(session.StepEnd{Turn: 1, Step: 1}, session.InboxSpliced{Target: session.NextStep, RemovedCount: 1}).begin(steer)
 	s.answer(llm.TextBlock("The clock is read twice, so a cart made in the same tick can look expired."), change, again)
@@ -85,7 +86,10 @@ func states() *script {
 		c(6, "npm install left-pad"), c(7, "sleep 600"), c(8, "go test ./..."), c(9, "make migrate"), c(10, "make prod"), c(11, "ls"), c(12, "make bench"), c(13, "date")}
 	s.answer(calls...)
 	show := func(d session.Display, facts ...string) *session.Display {
-		d.Kind, d.Verb, d.Facts = session.ShowCommand, "Bash", facts
+		d.Kind, d.Verb, d.Facts, d.Command = session.ShowCommand, "Bash", facts, &session.CommandBody{}
+		if strings.HasPrefix(facts[0], "exit") {
+			d.Command.ExitCode = 2
+		}
 		return &d
 	}
 	s.start(calls[0]).result(calls[0], "", "ok", show(session.Display{Target: "make lint", Text: "ok\n"}, "3.1s"))
@@ -183,7 +187,7 @@ func notices() *script {
 	s.say(5, llm.TextBlock("Half an ans"))
 	s.add(retry(2, llm.CodeStreamClosed, 0), session.RetryStarted{RetryID: "r", Turn: 1, Step: 1, Retry: 2})
 	s.answer(llm.TextBlock("A whole answer."))
-	s.add(session.Raw{T: "compaction/start", Data: []byte(`{"compactionId":"k"}`)}, session.Raw{T: "compaction/summary", Data: []byte(`{"summary":[{"type":"text","text":"The user said hello."}]}`)}, session.Raw{T: "compaction/end"})
+	s.add(session.CompactionStart{CompactionID: "k"}, session.CompactionSummary{CompactionID: "k", Summary: []llm.Block{llm.TextBlock("The user said hello.")}}, session.CompactionEnd{CompactionID: "k"})
 	s.add(session.TurnBudget{Turn: 1, Kind: "steps", Limit: 200, Used: 160}, note("notice", "<notice>\nYou have now called grep 3 times in a row with the same arguments. If the result does not help, try something else.\n</notice>"))
 	s.add(session.PolicyPreset{Preset: "full"}, session.PolicyRule{Scope: "session", Pattern: "bash(go test:*)", Decision: session.Allow})
 	s.add(session.RequestHeader{Reason: "change", Header: llm.Header{Config: llm.Config{Model: "deepseek-v4-pro"}}}, session.Raw{T: "job/started"})

@@ -81,8 +81,8 @@ func (l *List) JumpTo(item, row int) {
 	}
 	l.follow = false
 	l.at = min(max(item, 0), l.count()-1)
-	l.row = min(max(row, 0)+1, l.len(l.at))
-	l.down(l.height - 1)
+	l.row = min(max(row, 0), max(l.len(l.at)-1, 0)) // above the top edge
+	l.down(l.height)
 	l.settle()
 }
 
@@ -101,7 +101,10 @@ func (l *List) Top() (item, row int) {
 		}
 		left -= n
 	}
-	return 0, 0
+	for item < at && l.len(item) == 0 { // all is seen: from the first row on
+		item++
+	}
+	return item, 0
 }
 
 // View is the rows of the window: as many as it is high. They are the list's, and
@@ -138,7 +141,7 @@ func (l *List) Find(item, row int, back bool, has func(item int) bool, match fun
 		step = -1
 	}
 	for i := item; i >= 0 && i < l.count(); i += step {
-		if !has(i) {
+		if has != nil && !has(i) {
 			continue
 		}
 		rows := l.rows(i, l.width)

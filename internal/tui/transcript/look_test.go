@@ -23,8 +23,8 @@ func TestTCARD01TheTargetIsInTheFirstRow(t *testing.T) {
 		session.ShowJob: "bash-3", session.ShowTodo: "2 of 4", session.ShowImage: "a/b/shot.png"}
 	for kind, target := range targets {
 		want := path.Base(target)
-		if kind == session.ShowCommand {
-			want = "go"
+		if kind == session.ShowCommand || kind == session.ShowMatches {
+			want, _, _ = strings.Cut(target, " ")
 		}
 		for state := range Plain {
 			b := &Block{Kind: Call, State: state, Answer: factOnce, result: (&script{}).result(call("c", "x", ""), "X", "Error: it went wrong in a way that takes long to say", nil).events[0].Data}
@@ -303,4 +303,21 @@ func FuzzTCARD03Rows(f *testing.F) {
 			t.Errorf("whole arguments %q became %q", text, closed)
 		}
 	})
+}
+
+func TestE11WhoIsAskedSeesTheWholeCommand(t *testing.T) {
+	t.Parallel()
+	command := "ls " + strings.Repeat("very/long/path ", 9) + "\u2063; \x1b[8mrm -rf ~\x1b[0m\rls\nsecond line"
+	r := NewRenderer(func(string, string, *session.ToolResult) session.Display {
+		return session.Display{Kind: session.ShowCommand, Verb: "Bash", Target: command}
+	})
+	for _, width := range []int{12, 40, 80, 400} {
+		rows := r.Rows(&Block{Kind: Call, State: Asked}, Options{Width: width, Expanded: true})
+		checkRows(t, rows, width)
+		squeeze := func(s string) string { return strings.NewReplacer(" ", "", "\n", "").Replace(s) }
+		want := squeeze(termtext.Line("ls "+strings.Repeat("very/long/path ", 9)+"\u2063; \x1b[8mrm -rf ~\x1b[0m\rls") + "second line")
+		if got := squeeze(plain(rows[1:])); got != want {
+			t.Errorf("at %d columns the body is %q, want %q", width, got, want)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -123,19 +122,27 @@ func (p *Projection) endRetry(ev *session.Event) {
 // raw shows the events that dsh does not act on. Those it does not know are seen by
 // who looks at everything.
 func (p *Projection) raw(ev *session.Event, d *session.Raw) {
-	switch d.T {
-	case "compaction/start":
+	p.add(ev, Block{Kind: Notice, State: Plain, Hidden: true, Text: "(event " + string(d.T) + ")"})
+}
+
+func (p *Projection) compaction(ev *session.Event) {
+	switch d := ev.Data.(type) {
+	case session.CompactionStart:
 		if p.compact == 0 {
 			p.compact = 1 + p.add(ev, Block{Kind: Notice, State: Running, Text: "Compacting"})
 		}
-	case "compaction/summary":
+	case session.CompactionSummary:
 		if p.compact > 0 {
-			p.touch(p.compact-1, ev).Detail = summary(d.Data)
+			m := llm.Message{Content: d.Summary}
+			p.touch(p.compact-1, ev).Detail = m.PlainText()
 		}
-	case "compaction/end":
+	case session.CompactionEnd:
+		if d.Error != "" && p.compact > 0 {
+			p.touch(p.compact-1, ev).Detail = d.Error
+			p.closeCompaction(ev, Warning)
+			return
+		}
 		p.closeCompaction(ev, Done)
-	default:
-		p.add(ev, Block{Kind: Notice, State: Plain, Hidden: true, Text: "(event " + string(d.T) + ")"})
 	}
 }
 
@@ -149,18 +156,6 @@ func (p *Projection) closeCompaction(ev *session.Event, s State) {
 		b.Text = "Compaction stopped"
 	}
 	p.compact = 0
-}
-
-// summary is the text that took the place of older messages.
-func summary(data json.RawMessage) string {
-	var d struct {
-		Summary []llm.Block `json:"summary"`
-	}
-	if json.Unmarshal(data, &d) != nil {
-		return ""
-	}
-	m := llm.Message{Content: d.Summary}
-	return m.PlainText()
 }
 
 func (p *Projection) turnEnd(ev *session.Event, d *session.TurnEnd) {
@@ -188,13 +183,13 @@ func ending(r *session.EndReason, took int64) (State, string) {
 	case session.Aborted:
 		switch {
 		case r.Cause == nil || r.Cause.Kind == session.ByUser:
-			return Stopped, "Interrupted after " + clock(took) + "."
+			return Stopped, "Interrupted after " + minutes(took) + "."
 		case r.Cause.Kind == session.Disposed:
-			return Stopped, "dsh was closed after " + clock(took) + "."
+			return Stopped, "dsh was closed after " + minutes(took) + "."
 		case r.Cause.Kind == session.ByHook:
-			return Warning, "Stopped after " + clock(took) + ": " + reason + "."
+			return Warning, "Stopped after " + minutes(took) + ": " + reason + "."
 		}
-		return Stopped, "Cancelled after " + clock(took) + "."
+		return Stopped, "Cancelled after " + minutes(took) + "."
 	case session.Blocked:
 		if reason == "" {
 			reason = "an extension rejected the prompt"

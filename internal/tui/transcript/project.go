@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"slices"
+
 	"dsh/internal/session"
 )
 
@@ -30,6 +32,9 @@ type Projection struct {
 
 // Apply takes events of the log in order. An event costs the same whatever came before.
 func (p *Projection) Apply(events ...session.Event) {
+	if n := len(events) / eventsPerBlock; n > lookBack {
+		p.blocks = slices.Grow(p.blocks, n)
+	}
 	for i := range events {
 		p.apply(&events[i])
 	}
@@ -99,6 +104,10 @@ func (p *Projection) apply(ev *session.Event) {
 		p.inbox.spliced(&d, p.turn, p.turnOpen)
 	case session.InboxHeld:
 		p.inbox.hold(&d)
+	case session.CompactionStart, session.CompactionSummary, session.CompactionEnd:
+		p.compaction(ev)
+	case session.CompactionPrune:
+		// people see the result as it was
 	default:
 		p.notice(ev)
 	}
@@ -118,6 +127,9 @@ func (p *Projection) push(b Block) int {
 	p.rev++
 	return len(p.blocks) - 1
 }
+
+// eventsPerBlock is about what a log has that is read again: room is made at once.
+const eventsPerBlock = 3
 
 // lookBack bounds the search for the block that is seen before another one.
 const lookBack = 16

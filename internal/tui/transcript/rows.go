@@ -60,27 +60,24 @@ var defaultTheme = NewTheme(Terminal{})
 func (r *Renderer) Rows(b *Block, o Options) []string {
 	o.fill()
 	if b.State.Live() && (b.Kind == Call || b.Kind == Notice) {
-		return r.draw(b, &o)
+		return r.draw(b, o)
 	}
 	k := key{b.ID, b.Version, o.Width, o.Expanded, o.Theme}
 	rows, ok := r.cache.get(k)
 	if !ok {
-		rows = r.draw(b, &o)
+		rows = r.draw(b, o)
 		r.cache.put(k, rows)
 	}
 	return rows
 }
 
-func (r *Renderer) draw(b *Block, o *Options) []string {
+func (r *Renderer) draw(b *Block, options Options) []string {
+	o := &options
 	if b.Hidden && !o.Expanded {
 		return nil
 	}
 	cut := o.Width
-	if o.Width < minWidth {
-		narrow := *o
-		narrow.Width = minWidth
-		o = &narrow
-	}
+	o.Width = max(o.Width, minWidth)
 	w := writer{o: o, t: o.Theme}
 	if b.Spaced {
 		w.rows = append(w.rows, "")

@@ -209,7 +209,7 @@ func (w *writer) sentence(s State, text string) {
 		if i > 0 {
 			lead = rest
 		}
-		w.line(lead + row)
+		w.line(trimStyled(lead + row))
 	}
 }
 
