@@ -21,8 +21,6 @@ func (c *ContextUse) Apply(ev *Event) {
 		if p.Usage != nil && p.Usage.Context() > 0 {
 			c.Used = p.Usage.Context()
 		}
-	case CompactionSummary: // the next answer counts exactly again
-		c.Used = max(0, c.Used-p.ShadowedTokenCount)
 	}
 }
 
