@@ -59,7 +59,7 @@ func readCredentials(path string) (c credentials, err error) {
 
 // SaveKey keeps the key of a provider in the file of credentials, which only the user
 // can read. Keys of other providers stay.
-func SaveKey(p Paths, provider, key string) (err error) {
+func SaveKey(p Paths, provider, key string) error {
 	path := p.Credentials()
 	if path == "" {
 		return errors.New("there is no place for it: set HOME or XDG_CONFIG_HOME")
@@ -76,20 +76,5 @@ func SaveKey(p Paths, provider, key string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), credentialsName+".*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return writePrivate(path, data)
 }
