@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dsh/internal/loop"
 	"dsh/internal/session"
 )
 
@@ -27,8 +28,10 @@ type chat struct {
 	signals <-chan os.Signal
 	status  <-chan bool // of the agent, in order
 	idle    chan struct{}
+	done    chan error // of a compaction
 
 	running bool
+	compact bool   // a compaction that was asked for runs
 	asked   string // id of the question on screen
 	leaving bool   // a ctrl+c came while nothing ran
 	stopped bool   // a ctrl+c ended the running turn
@@ -78,7 +81,7 @@ func runChat(ctx context.Context, s streams, o engineOptions, prompt string) err
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	c := &chat{s: s, e: e, view: newChatView(s, newCards(e.tools.Present)), reader: e.log.Reader(e.log.NextSeq()),
-		lines: readLines(s.in), signals: signals, status: status, idle: make(chan struct{}, 1)}
+		lines: readLines(s.in), signals: signals, status: status, idle: make(chan struct{}, 1), done: make(chan error, 1)}
 	defer c.reader.Close()
 	c.greet()
 	if prompt != "" {
@@ -121,7 +124,7 @@ func (c *chat) loop(ctx context.Context) os.Signal {
 				}
 				continue
 			}
-			if c.line(line) {
+			if c.line(ctx, line) {
 				return nil
 			}
 		case <-c.reader.Wake():
@@ -130,9 +133,11 @@ func (c *chat) loop(ctx context.Context) os.Signal {
 		case c.running = <-c.status:
 			c.stopped = false
 			c.view.events(c.reader.Next())
-			if !c.running {
+			if !c.running && !c.compact {
 				go c.awaitIdle(ctx)
 			}
+		case err := <-c.done:
+			c.compacted(ctx, err)
 		case <-c.idle:
 			if c.busy() {
 				continue
@@ -166,18 +171,19 @@ func (c *chat) awaitIdle(ctx context.Context) {
 	}
 }
 
-// busy reports whether a turn runs or is about to: the status may lag behind.
-func (c *chat) busy() bool { return c.running || c.e.agent.Running() }
+// busy reports whether a turn or a compaction runs or is about to: the status may lag
+// behind.
+func (c *chat) busy() bool { return c.running || c.compact || c.e.agent.Running() }
 
 // line is one line of input. done says that the user leaves.
-func (c *chat) line(line string) (done bool) {
+func (c *chat) line(ctx context.Context, line string) (done bool) {
 	c.leaving = false
 	text := strings.TrimSpace(line)
 	switch {
 	case c.asked != "":
 		c.answer(text)
 	case strings.HasPrefix(text, "/"):
-		return c.command(text)
+		return c.command(ctx, text)
 	case text != "":
 		c.send(text)
 	case !c.busy():
@@ -199,11 +205,17 @@ func (c *chat) send(text string) {
 }
 
 const chatHelp = `A line is a prompt; while dsh works, it joins the next step.
-ctrl+c interrupts, ctrl+d leaves. /send sends the messages that were kept from an
-earlier run, /drop removes them, /quit leaves.`
+ctrl+c interrupts, ctrl+d leaves. /compact [focus] replaces what was said so far by a
+summary. /send sends the messages that were kept from an earlier run, /drop removes
+them, /quit leaves.`
 
-func (c *chat) command(text string) (done bool) {
+func (c *chat) command(ctx context.Context, text string) (done bool) {
 	var err error
+	name, args, _ := strings.Cut(text, " ")
+	if name == "/compact" {
+		c.startCompaction(ctx, strings.TrimSpace(args))
+		return false
+	}
 	switch text {
 	case "/quit", "/exit":
 		return true
@@ -227,6 +239,33 @@ func (c *chat) command(text string) (done bool) {
 	}
 	return false
 }
+
+// startCompaction runs beside the loop, which shows it and can interrupt it. Closing
+// the agent ends it at the latest.
+func (c *chat) startCompaction(ctx context.Context, focus string) {
+	if c.busy() {
+		c.view.note("dsh: /compact has to wait: ctrl+c stops what runs")
+		return
+	}
+	c.compact = true
+	go func() { c.done <- c.e.agent.Compact(ctx, focus) }()
+}
+
+func (c *chat) compacted(ctx context.Context, err error) {
+	c.compact, c.stopped = false, false
+	c.view.events(c.reader.Next())
+	switch {
+	case errors.Is(err, loop.ErrNothingToCompact):
+		c.view.note(nothingToCompact)
+	case err != nil:
+		c.view.note("dsh: /compact: " + err.Error())
+	}
+	if !c.running { // else the status will say so
+		go c.awaitIdle(ctx)
+	}
+}
+
+const nothingToCompact = "There is nothing to compact yet."
 
 func (c *chat) held() []string {
 	var ids []string

@@ -45,9 +45,15 @@ func (v *chatView) event(ev *session.Event) {
 	case session.ToolCall:
 		v.begin(&p)
 	case session.ToolResult:
-		v.result(&p)
+		if !ev.Replaces() {
+			v.result(&p)
+		}
 	case session.Retry:
 		v.note(retryLine(ev))
+	case session.CompactionStart, session.CompactionSummary, session.CompactionEnd:
+		if line := compactLine(ev); line != "" {
+			v.note(line)
+		}
 	case session.TurnEnd:
 		if p.Reason.Kind != session.Completed {
 			v.note("(" + endText(p.Reason) + ")")

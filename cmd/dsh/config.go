@@ -49,7 +49,11 @@ func newConfigCommand(s streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				for _, w := range settings.Warnings {
+				warnings := settings.Warnings
+				if name, _, _, err := settings.Route(); err == nil && settings.PlainHTTP(name) != "" {
+					warnings = append(warnings, settings.PlainHTTP(name))
+				}
+				for _, w := range warnings {
 					fmt.Fprintln(s.err, "dsh: "+oneLine(w))
 				}
 				var text strings.Builder

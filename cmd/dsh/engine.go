@@ -223,8 +223,10 @@ func openedNotes(o session.Opened, id string) (notes []string) {
 	if len(o.Closed) > 0 {
 		notes = append(notes, "the session's last turn was interrupted and was closed")
 	}
-	if n := len(o.Held); n > 0 {
-		notes = append(notes, fmt.Sprintf("%d messages that waited are kept and not sent; dsh sessions show %s lists them", n, shortID(id)))
+	if n := len(o.Held); n == 1 {
+		notes = append(notes, fmt.Sprintf("1 message that waited is kept and not sent: send or drop it in dsh resume %s", shortID(id)))
+	} else if n > 1 {
+		notes = append(notes, fmt.Sprintf("%d messages that waited are kept and not sent: send or drop them in dsh resume %s", n, shortID(id)))
 	}
 	return notes
 }

@@ -116,7 +116,17 @@ func describe(data session.Payload) string {
 	case session.RequestHeader:
 		return fmt.Sprintf("%s/%s %s, %d tools", p.Header.Config.Provider, p.Header.Config.Model, p.Reason, len(p.Header.Tools))
 	case session.RequestSent:
-		return fmt.Sprintf("attempt %d, %d messages, %d bytes, sha256 %.12s", p.Attempt, p.Messages, p.Bytes, p.SHA256)
+		what := fmt.Sprintf("attempt %d, %d messages, %d bytes, sha256 %.12s", p.Attempt, p.Messages, p.Bytes, p.SHA256)
+		if p.Aside != nil {
+			what += ", for " + p.Aside.Purpose
+		}
+		return what
+	case session.CompactionSummary:
+		return fmt.Sprintf("%d events, about %d tokens: %s", len(p.ShadowedSeqs), p.ShadowedTokenCount, clip((&llm.Message{Content: p.Summary}).PlainText()))
+	case session.CompactionPrune:
+		return fmt.Sprintf("event %d, about %d tokens", p.ShadowedRange.Start, p.ShadowedTokenCount)
+	case session.CompactionEnd:
+		return p.Error
 	case session.InboxSpliced:
 		return describeSplice(&p)
 	case session.Retry:

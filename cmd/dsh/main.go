@@ -39,9 +39,13 @@ func std() streams {
 
 // run executes one command line and returns the exit code.
 func run(args []string, s streams) int {
-	root := newRoot(s)
+	out := &output{to: s.out}
+	root := newRoot(s, out)
 	root.SetArgs(args)
 	err := root.ExecuteContext(context.Background())
+	if err == nil {
+		err = out.err
+	}
 	switch {
 	case err == nil:
 		return exitOK
@@ -54,8 +58,9 @@ func run(args []string, s streams) int {
 	return exitCode(err)
 }
 
-// newRoot is the table of contents: every command is made here.
-func newRoot(s streams) *cobra.Command {
+// newRoot is the table of contents: every command is made here. Conversations write to
+// s.out themselves, everything else writes to out.
+func newRoot(s streams, out *output) *cobra.Command {
 	var o engineOptions
 	root := &cobra.Command{
 		Use:   "dsh [flags] [\"PROMPT WITH SPACES\" | -- PROMPT...]",
@@ -77,19 +82,20 @@ Without a command, dsh is a conversation; a prompt may begin it.`,
 	o.addFlags(root)
 	root.Flags().BoolVar(&o.lines, "ax", false, "talk line by line: nothing is redrawn")
 	root.SetIn(s.in)
-	root.SetOut(s.out)
+	root.SetOut(out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.AddCommand(newRunCommand(s), newResumeCommand(s), newLoginCommand(s))
+	reports := s
+	reports.out = out
 	root.AddCommand(
-		newRunCommand(s),
-		newResumeCommand(s),
-		newSessionsCommand(s),
-		newLogCommand(s),
-		newVerifyCommand(s),
-		newDemoCommand(s),
-		newModelsCommand(s),
-		newConfigCommand(s),
-		newVersionCommand(s),
+		newSessionsCommand(reports),
+		newLogCommand(reports),
+		newVerifyCommand(reports),
+		newDemoCommand(reports),
+		newModelsCommand(reports),
+		newConfigCommand(reports),
+		newVersionCommand(reports),
 	)
 	root.AddCommand(newModelCommand(s))
 	addHidden(root, s)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"dsh/internal/llm"
@@ -42,11 +43,10 @@ type errorJSON struct {
 // tally folds the events of one run into its result. Events of earlier runs of the
 // session are not fed to it.
 type tally struct {
-	result  result
-	nano    int64
-	unknown bool      // a request whose price nobody knows
-	sent    time.Time // of the request that is being answered
-	end     session.EndReason
+	result result
+	bill   llm.Bill
+	sent   time.Time // of the request that is being answered
+	end    session.EndReason
 }
 
 func newTally(id string) *tally {
@@ -61,8 +61,12 @@ func (t *tally) apply(ev *session.Event) {
 		t.sent = time.UnixMilli(ev.Time)
 	case session.AssistantMessage:
 		t.answer(&p)
+	case session.CompactionSummary:
+		if p.LLMStreamCall {
+			t.spend(p.Usage, p.Provider, p.Model)
+		}
 	case session.ToolResult:
-		if meta, ok := session.DecodeMeta(p.Meta); ok && meta.Refused != nil {
+		if meta, ok := session.DecodeMeta(p.Meta); ok && meta.Refused != nil && !ev.Replaces() {
 			t.result.Refused = append(t.result.Refused, *meta.Refused)
 		}
 	case session.TurnEnd:
@@ -75,31 +79,28 @@ func (t *tally) answer(p *session.AssistantMessage) {
 	if text := p.Message.PlainText(); text != "" {
 		t.result.Text = text
 	}
-	source := p.Message.Source
-	if p.Usage == nil {
-		t.unknown = true
+	t.spend(p.Usage, p.Message.Source.Provider, p.Message.Source.Model)
+}
+
+// spend adds up what the provider counted; nil says that it did not.
+func (t *tally) spend(used *llm.Usage, provider, model string) {
+	t.bill.Add(used, provider, model, t.sent)
+	if used == nil {
 		return
 	}
 	u := &t.result.Usage
-	u.Input += p.Usage.InputTokens + count(p.Usage.CacheWriteTokens)
-	u.Output += p.Usage.OutputTokens
-	u.CacheRead += count(p.Usage.CacheReadTokens)
-	u.Reasoning += count(p.Usage.ReasoningTokens)
-	info, known := llm.Lookup(source.Provider, source.Model)
-	var nano int64
-	if known {
-		nano, known = llm.Cost(*p.Usage, info, t.sent)
-	}
-	t.nano += nano
-	t.unknown = t.unknown || !known
+	u.Input += used.InputTokens + count(used.CacheWriteTokens)
+	u.Output += used.OutputTokens
+	u.CacheRead += count(used.CacheReadTokens)
+	u.Reasoning += count(used.ReasoningTokens)
 }
 
 // finish completes the result: err is what kept the run from going on, if not a
 // turn's own end.
 func (t *tally) finish(err error) result {
 	r := t.result
-	if !t.unknown && r.Usage != (usageJSON{}) {
-		usd := float64(t.nano) / 1e9
+	if nano, known := t.bill.Total(); known {
+		usd := float64(nano) / 1e9
 		r.Cost = &usd
 	}
 	if err != nil {
@@ -120,13 +121,24 @@ func (t *tally) problem(err error) (code, message string) {
 	case t.end.Failure != nil:
 		return string(t.end.Failure.Code), t.end.Failure.Message
 	case t.end.Cause != nil:
-		return "ABORTED", t.end.Cause.Error()
+		return "ABORTED", causeText(t.end.Cause)
 	case t.end.Kind == session.MaxTokens:
 		return "MAX_TOKENS", "the answer hit the output limit"
 	case t.end.Kind == session.Blocked:
 		return "BLOCKED", "the prompt holds an API key of yours and was not sent: take the key out"
 	}
 	return "", ""
+}
+
+// causeText says why a turn was aborted; of a budget, with the flag that raises it.
+func causeText(c *session.Cause) string {
+	text := c.Error()
+	for kind, flag := range map[string]string{"steps": "--max-steps", "time": "--max-time"} {
+		if c.Kind == session.ByHook && strings.HasPrefix(c.Reason, "budget: "+kind+" ") {
+			text += " (" + flag + " raises it)"
+		}
+	}
+	return text
 }
 
 // code is the exit code that the run's end calls for; the highest ranking wins.

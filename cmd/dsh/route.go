@@ -1,7 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,9 +22,9 @@ import (
 // scriptProvider is the provider of --model script:FILE: a file plays the model.
 const scriptProvider = "script"
 
-// maxOutput bounds an answer whose model allows more: a quarter of a window of a
-// million tokens, so that answers never crowd out the conversation.
-const maxOutput = 256_000
+// outputShare bounds an answer: a fifth of the window, which compaction keeps free, so
+// that prompt and answer fit together. Providers refuse a request whose limit does not.
+const outputShare = 5
 
 // route resolves the model: the flag, the session that is continued, the settings,
 // in this order.
@@ -47,7 +51,7 @@ func (e *engine) modelRoute(settings *config.Loaded) (loop.Route, error) {
 		return loop.Route{}, err
 	}
 	if name == scriptProvider {
-		return e.scriptRoute(model)
+		return e.scriptRoute(model, settings.ContextWindow)
 	}
 	info, known := llm.Lookup(name, model)
 	if !known && name == "deepseek" && strings.HasPrefix(provider.BaseURL, "https://api.deepseek.com") {
@@ -60,6 +64,9 @@ func (e *engine) modelRoute(settings *config.Loaded) (loop.Route, error) {
 	if err != nil {
 		return loop.Route{}, err
 	}
+	if risk := settings.PlainHTTP(name); risk != "" {
+		e.notes = append(e.notes, risk)
+	}
 	if key == "" {
 		key = "none" // an endpoint that wants no key gets something that is none
 	}
@@ -68,13 +75,10 @@ func (e *engine) modelRoute(settings *config.Loaded) (loop.Route, error) {
 	if err != nil {
 		return loop.Route{}, usage(err)
 	}
-	r := loop.Route{Model: client, Window: info.Window, Defaults: []string{"maxTokens"},
-		Config: llm.Config{Provider: name, Model: model, MaxTokens: min(info.MaxOutput, maxOutput)}}
+	r := windowed(loop.Route{Model: client, Config: llm.Config{Provider: name, Model: model}},
+		cmp.Or(settings.ContextWindow, info.Window), info.MaxOutput)
 	if known {
 		r.Config.Model = info.Name
-	}
-	if r.Config.MaxTokens == 0 {
-		r.Defaults = nil
 	}
 	if settings.Effort != "" {
 		r.Config.ReasoningEffort = settings.Effort
@@ -100,6 +104,18 @@ func (e *engine) fallbacks(settings *config.Loaded) (routes []loop.Route) {
 	return routes
 }
 
+// windowed gives a route its window and the limit of an answer; 0 is unknown.
+func windowed(r loop.Route, window, maxOutput int) loop.Route {
+	r.Window, r.Config.MaxTokens = window, maxOutput
+	if share := window / outputShare; share > 0 && (maxOutput == 0 || share < maxOutput) {
+		r.Config.MaxTokens = share
+	}
+	if r.Config.MaxTokens > 0 {
+		r.Defaults = append(r.Defaults, "maxTokens")
+	}
+	return r
+}
+
 // profileFor goes by the name where the user speaks of DeepSeek: DEEPSEEK_BASE_URL
 // points to a gateway to its models. OPENAI_BASE_URL points to anything that speaks
 // the protocol, and its host decides.
@@ -111,10 +127,19 @@ func profileFor(name, baseURL string) openai.Profile {
 }
 
 // scriptRoute serves a script in this process, over pipes, through the real client.
-func (e *engine) scriptRoute(file string) (loop.Route, error) {
+func (e *engine) scriptRoute(file string, window int) (loop.Route, error) {
+	if file == "" {
+		return loop.Route{}, usage(errors.New("script: names no file: write script:FILE"))
+	}
 	file, err := filepath.Abs(file) // the session may be continued from elsewhere
 	if err != nil {
 		return loop.Route{}, err
+	}
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		return loop.Route{}, usage(fmt.Errorf("there is no script %s: choose another model with -m", file))
+	case err == nil && info.IsDir():
+		return loop.Route{}, usage(fmt.Errorf("script %s is a directory: name a file in it", file))
 	}
 	script, err := llmtest.Load(file)
 	if err != nil {
@@ -128,7 +153,7 @@ func (e *engine) scriptRoute(file string) (loop.Route, error) {
 	if err != nil {
 		return loop.Route{}, err
 	}
-	return loop.Route{Model: client, Config: llm.Config{Provider: scriptProvider, Model: file}}, nil
+	return windowed(loop.Route{Model: client, Config: llm.Config{Provider: scriptProvider, Model: file}}, window, 0), nil
 }
 
 // modelName is a logged route as -m takes it. The original's name for DeepSeek's own

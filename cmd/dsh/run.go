@@ -57,7 +57,7 @@ func runOnce(ctx context.Context, s streams, o runOptions) error {
 	default:
 		return usage(fmt.Errorf("unknown output %q: use text, json or stream-json", o.output))
 	}
-	prompt, warn, err := readPrompt(o.args, s.in)
+	prompt, warn, err := readPrompt(o.args, s.in, func() { fmt.Fprintln(s.err, "dsh: reading standard input...") })
 	if err != nil {
 		return o.failed(s, err)
 	}

@@ -7,18 +7,34 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"dsh/internal/config"
 	"dsh/internal/early"
 	"dsh/internal/llm"
+	"dsh/internal/loop"
 	"dsh/internal/policy"
 	"dsh/internal/session"
 	"dsh/internal/tui"
 	"dsh/internal/tui/term"
 )
 
-// talk is a conversation: on the screen where there is one, else line by line.
+// talk is a conversation. A person who has no key yet is asked for one first.
 func talk(ctx context.Context, s streams, o engineOptions, prompt string) error {
+	for {
+		err := converse(ctx, s, o, prompt)
+		var missing *config.MissingKeyError
+		if !errors.As(err, &missing) || !isTerminal(s.in) || !isTerminal(s.err) {
+			return err
+		}
+		if err := setUp(ctx, s, &o, missing); err != nil {
+			return err
+		}
+	}
+}
+
+// converse talks on the screen where there is one, else line by line.
+func converse(ctx context.Context, s streams, o engineOptions, prompt string) error {
 	in, inOK := s.in.(*os.File)
 	out, outOK := s.out.(*os.File)
 	env := term.Detect(s.getenv)
@@ -32,6 +48,8 @@ func talk(ctx context.Context, s streams, o engineOptions, prompt string) error 
 type screen struct {
 	s streams
 	o engineOptions
+
+	now atomic.Pointer[engine] // of the session on the screen
 }
 
 func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t term.Options) error {
@@ -45,13 +63,6 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 	}
 	sc := &screen{s: s, o: o}
 	first, e, err := sc.open(o)
-	if missing := (*config.MissingKeyError)(nil); errors.As(err, &missing) {
-		saved, setupErr := firstRun(ctx, s, o, missing, t)
-		if setupErr != nil || !saved {
-			return errors.Join(setupErr, err)
-		}
-		first, e, err = sc.open(o)
-	}
 	if err != nil {
 		return err
 	}
@@ -70,6 +81,7 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 		Open:     sc.openNamed,
 		Sessions: func() ([]session.Entry, error) { return session.List(sessionsDir(paths)) },
 		Models:   llm.Models,
+		Commands: []tui.Command{{Name: "compact", Args: "[focus]", Help: "replace what was said so far by a summary", Run: sc.compact}},
 		Presets:  []string{string(policy.PresetReadOnly), string(policy.PresetAsk), string(policy.PresetWorkspace)},
 		Present:  e.tools.Present,
 		Editor:   editor(s.getenv),
@@ -86,6 +98,16 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 		return &exitError{code: exitSignal + int(signal.Signal)}
 	}
 	return err
+}
+
+// compact runs until the summary is on disk; the screen goes on meanwhile, and what is
+// sent waits for it.
+func (sc *screen) compact(ctx context.Context, focus string) (string, error) {
+	err := sc.now.Load().agent.Compact(ctx, focus)
+	if errors.Is(err, loop.ErrNothingToCompact) {
+		return nothingToCompact, nil
+	}
+	return "", err
 }
 
 // openNamed opens another session with the settings of now; "" is a new one.
@@ -114,6 +136,7 @@ func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
 	}
 	at := newMentions(e.cwd)
 	e.stop = append(e.stop, at.close)
+	sc.now.Store(e)
 	return &tui.Opened{
 		Files:     at.find,
 		Agent:     e.agent,

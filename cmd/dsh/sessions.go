@@ -132,6 +132,10 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 		show("last turn", endText(*st.LastEnd))
 	}
 	show("tokens", fmt.Sprintf("%d in, %d cached, %d out", st.Usage.InputTokens, count(st.Usage.CacheReadTokens), st.Usage.OutputTokens))
+	show("cost", costText(&st))
+	if percent, ok := st.InUse.Percent(); ok {
+		show("context", fmt.Sprintf("%d of %d tokens (%d%%)", st.InUse.Used, st.InUse.Window, percent))
+	}
 	for _, path := range st.Changed {
 		show("changed", path)
 	}
@@ -148,11 +152,27 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	return nil
 }
 
+// costText is what the session cost, and its last turn.
+func costText(st *session.State) string {
+	b := st.Bill
+	if b.Answers == 0 {
+		return ""
+	}
+	text := b.String()
+	if b.Unknown > 0 {
+		text += fmt.Sprintf(" (%d of %d answers have no known price)", b.Unknown, b.Answers)
+	}
+	if st.Turn > 1 && st.ThisTurn.Bill.Answers > 0 {
+		text += ", the last turn " + st.ThisTurn.Bill.String()
+	}
+	return text
+}
+
 // endText says how a turn ended, in a few words.
 func endText(r session.EndReason) string {
 	switch {
 	case r.Cause != nil:
-		return string(r.Kind) + ": " + r.Cause.Error()
+		return string(r.Kind) + ": " + causeText(r.Cause)
 	case r.Failure != nil:
 		return string(r.Kind) + ": " + r.Failure.Error()
 	}

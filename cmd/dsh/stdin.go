@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -17,9 +18,14 @@ const stdinWait = 200 * time.Millisecond
 // maxStdin bounds what a pipe may add to a prompt: more than any model reads.
 const maxStdin = 8 << 20
 
+// slowStdin is how long reading standard input to its end may take before the user is
+// told what dsh waits for.
+const slowStdin = 2 * time.Second
+
 // readPrompt joins the arguments with standard input, when that has something to
-// say. warn is a line for the user about input that was left alone.
-func readPrompt(args []string, in io.Reader) (prompt, warn string, err error) {
+// say. warn is a line for the user about input that was left alone. slow is called
+// once if the input takes long to end.
+func readPrompt(args []string, in io.Reader, slow func()) (prompt, warn string, err error) {
 	var words []string
 	insist := false
 	for _, arg := range args {
@@ -39,10 +45,10 @@ func readPrompt(args []string, in io.Reader) (prompt, warn string, err error) {
 		return "", "", usage(errors.New("no prompt: give it as an argument or on standard input (dsh run \"fix the test\")"))
 	case source == fromTerminal || source == fromNowhere:
 	case prompt == "" || insist || source == fromFile:
-		piped, err = slurp(in)
+		piped, err = slurp(in, slow)
 	default:
 		var late bool
-		piped, late, err = slurpSoon(in.(*os.File))
+		piped, late, err = slurpSoon(in.(*os.File), slow)
 		if late {
 			warn = "standard input had nothing to read yet and was ignored (add - to wait for it)"
 		}
@@ -94,8 +100,23 @@ func kindOf(in io.Reader) stdinKind {
 	return fromPipe
 }
 
-func slurp(in io.Reader) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(in, maxStdin+1))
+// slurp reads to the end, however long that takes.
+func slurp(in io.Reader, slow func()) (string, error) {
+	var data []byte
+	var err error
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		data, err = io.ReadAll(io.LimitReader(in, maxStdin+1))
+	}()
+	timer := time.NewTimer(slowStdin)
+	defer timer.Stop()
+	select {
+	case <-read:
+	case <-timer.C:
+		slow()
+		<-read
+	}
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("read standard input: %w", err)
@@ -110,7 +131,7 @@ func slurp(in io.Reader) (string, error) {
 // slurpSoon reads a pipe if its first byte or its end comes soon. The goroutine
 // that waits for the first byte may outlive the call: nothing can interrupt a read
 // of a blocking pipe, and it holds nothing but one byte.
-func slurpSoon(f *os.File) (text string, late bool, err error) {
+func slurpSoon(f *os.File, slow func()) (text string, late bool, err error) {
 	type first struct {
 		b   [1]byte
 		n   int
@@ -129,8 +150,8 @@ func slurpSoon(f *os.File) (text string, late bool, err error) {
 		if r.n == 0 {
 			return "", false, nil
 		}
-		rest, err := slurp(f)
-		return string(r.b[:r.n]) + rest, false, err
+		text, err = slurp(io.MultiReader(bytes.NewReader(r.b[:r.n]), f), slow)
+		return text, false, err
 	case <-timer.C:
 		return "", true, nil
 	}

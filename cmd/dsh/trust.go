@@ -50,3 +50,11 @@ func askTrust(ctx context.Context, s streams, o engineOptions, t term.Options) (
 	}
 	return answer == 1, paths.Trust(settings, answer == 1)
 }
+
+// short is a path under the user's directory by its short name.
+func short(path, home string) string {
+	if rest, ok := strings.CutPrefix(path, home+"/"); ok && home != "" {
+		return "~/" + rest
+	}
+	return path
+}

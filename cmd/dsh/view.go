@@ -3,9 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-
-	"golang.org/x/term"
 
 	"dsh/internal/session"
 	"dsh/internal/termtext"
@@ -38,8 +35,10 @@ func (v *view) events(events []session.Event) {
 		if v.format == formatStream && v.err == nil {
 			v.err = writeJSON(v.out, ev)
 		}
-		if line := retryLine(ev); line != "" {
-			v.note(line) // a script's log is told as well
+		for _, line := range []string{retryLine(ev), compactLine(ev)} {
+			if line != "" {
+				v.note(line) // a script's log is told as well
+			}
 		}
 		if v.watched {
 			v.progress(ev)
@@ -53,6 +52,9 @@ func (v *view) progress(ev *session.Event) {
 	case session.ToolCall:
 		v.cards.begin(&p)
 	case session.ToolResult:
+		if ev.Replaces() {
+			return
+		}
 		line, body := v.cards.result(&p)
 		v.note(line)
 		for _, line := range body {
@@ -94,7 +96,7 @@ func (v *view) finish(runErr error) error {
 		v.note("dsh: " + r.Error.Code + ": " + r.Error.Message)
 	}
 	if v.watched {
-		v.note(fmt.Sprintf("session %s · %d steps · %d tokens in, %d out", shortID(r.Session), r.Steps, r.Usage.Input+r.Usage.CacheRead, r.Usage.Output))
+		v.note(fmt.Sprintf("session %s · %d steps · %d tokens in, %d out · %s", shortID(r.Session), r.Steps, r.Usage.Input+r.Usage.CacheRead, r.Usage.Output, v.tally.bill))
 	}
 	return nil
 }
@@ -109,7 +111,17 @@ func retryLine(ev *session.Event) string {
 		float64(p.DelayMs)/1000, p.Retry, count(p.MaxRetries))
 }
 
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+// compactLine tells of a compaction, "" for every other event.
+func compactLine(ev *session.Event) string {
+	switch p := ev.Data.(type) {
+	case session.CompactionStart:
+		return "dsh: the conversation is long: summarising it"
+	case session.CompactionSummary:
+		return fmt.Sprintf("dsh: about %d tokens became a summary", p.ShadowedTokenCount)
+	case session.CompactionEnd:
+		if p.Error != "" {
+			return "dsh: not summarised: " + p.Error
+		}
+	}
+	return ""
 }

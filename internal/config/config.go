@@ -14,6 +14,8 @@ type Settings struct {
 	MaxSteps   int           // of one turn
 	MaxTime    time.Duration // of one turn; 0 is no limit
 
+	ContextWindow int // tokens; 0 is what is known about the model
+
 	RetryMaxAttempts int           // of one step, the first included
 	RetryMaxWait     time.Duration // before one attempt, whoever asks for it
 
@@ -44,6 +46,7 @@ const (
 	Project Layer = "project"
 	Env     Layer = "env"
 	Flag    Layer = "flag"
+	Stored  Layer = "stored" // of keys only
 )
 
 // Origin says where a value comes from.
@@ -51,14 +54,14 @@ type Origin struct {
 	Layer Layer
 	File  string // user, project
 	Line  int    // user, project; from 1
-	Name  string // env: the variable; flag: with its dashes
+	Name  string // env: the variable; flag: with its dashes; stored: the file
 }
 
 func (o Origin) String() string {
 	switch o.Layer {
 	case User, Project:
 		return fmt.Sprintf("%s:%d", o.File, o.Line)
-	case Env, Flag:
+	case Env, Flag, Stored:
 		return o.Name
 	}
 	return string(Default)

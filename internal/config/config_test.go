@@ -277,12 +277,15 @@ func TestBadEnvironmentAndFlagsAreNamed(t *testing.T) {
 	}
 }
 
-func TestPlainHTTPIsWarnedAbout(t *testing.T) {
+func TestPlainHTTPIsWarnedAboutForTheProviderInUse(t *testing.T) {
 	t.Parallel()
 	for url, warned := range map[string]bool{"http://127.0.0.1:1/v1": false, "http://[::1]:1": false, "http://localhost:1": false, "http://gate.example": true, "https://gate.example": false} {
-		l := load(t, Paths{}, env("DEEPSEEK_BASE_URL="+url), nil, false)
-		if (len(l.Warnings) > 0) != warned {
-			t.Errorf("%s: %v", url, l.Warnings)
+		l := load(t, files(t, "[provider.free]\nbase_url = '"+url+"'\nkey_env = ''", ""), env("DEEPSEEK_BASE_URL="+url), nil, false)
+		if got := l.PlainHTTP("deepseek"); (got != "") != warned || warned && (!strings.Contains(got, "DEEPSEEK_BASE_URL") || !strings.Contains(got, "gate.example")) {
+			t.Errorf("%s: %q", url, got)
+		}
+		if len(l.Warnings) > 0 || l.PlainHTTP("openai")+l.PlainHTTP("free")+l.PlainHTTP("nobody") != "" {
+			t.Errorf("%s: warned about a provider that is not in use, or takes no key", url)
 		}
 	}
 }

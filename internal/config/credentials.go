@@ -1,80 +1,130 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/pelletier/go-toml/v2"
 )
 
-const credentialsName = "credentials.toml"
+// credentials are the stored keys by provider: one `NAME = "KEY"` a line.
+type credentials map[string]string
 
-// maxCredentials bounds the file that is read, in bytes.
-const maxCredentials = 1 << 20
-
-// credentials is the file of keys, by provider.
-type credentials struct {
-	Keys map[string]string `toml:"keys"`
+// loadCredentials reads the file of keys; a file that does not exist has none. Its
+// errors name places and never quote what is there.
+func loadCredentials(path string) (credentials, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := readSmall(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &Error{File: path, Message: "cannot read the keys: " + err.Error()}
+	}
+	keys := credentials{}
+	if err := toml.Unmarshal(data, &keys); err != nil {
+		e := &Error{File: path, Message: `want lines such as deepseek = "KEY"`}
+		var at *toml.DecodeError
+		if errors.As(err, &at) {
+			e.Line, _ = at.Position()
+		}
+		return nil, e
+	}
+	return keys, nil
 }
 
-// Credentials is the file with the keys that dsh was given, beside the user's
-// settings: "" if there is no place for it.
-func (p Paths) Credentials() string {
-	if p.UserConfig == "" {
+// SaveKey stores the key of a provider in the file at path, which nobody else can
+// read, and replaces the file in one step. The other keys in it stay.
+func SaveKey(path, provider, key string) error {
+	if path == "" {
+		return errors.New("there is no home directory to keep the key in: export it instead")
+	}
+	keys, err := loadCredentials(path)
+	if err != nil {
+		return err
+	}
+	if keys == nil {
+		keys = credentials{}
+	}
+	keys[provider] = key
+	data, err := toml.Marshal(keys)
+	if err != nil {
+		return fmt.Errorf("cannot store the key: %w", err)
+	}
+	return replace(path, data, 0o600)
+}
+
+// SaveModel makes model the user's in the settings file at path, which may not exist,
+// and adds a provider of that name if endpoint is not "". Everything else in the file
+// stays as it is. It is for files that name neither yet.
+func SaveModel(path, model, provider, endpoint string, wantsKey bool) error {
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot read the settings: %w", err)
+	}
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "model = %s\n", quote(model)) // before any table
+	text.Write(bytes.TrimPrefix(old, []byte("\ufeff")))
+	if endpoint != "" {
+		if len(old) > 0 && !bytes.HasSuffix(old, []byte("\n")) {
+			text.WriteByte('\n')
+		}
+		fmt.Fprintf(&text, "\n[provider.%s]\nbase_url = %s\n", provider, quote(endpoint))
+		if !wantsKey {
+			text.WriteString("key_env = \"\" # this endpoint wants no key\n")
+		}
+	}
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return replace(path, text.Bytes(), mode)
+}
+
+// quote is a TOML string.
+func quote(s string) string {
+	raw, err := toml.Marshal(map[string]string{"k": s})
+	if err != nil {
+		return `""` // cannot be: every string has a form
+	}
+	_, value, _ := bytes.Cut(bytes.TrimSpace(raw), []byte("= "))
+	return string(value)
+}
+
+// replace writes a file in one step, in a directory that is made for the user alone.
+func replace(path string, data []byte, mode fs.FileMode) (err error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("cannot store %s: %w", path, err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("cannot store %s: %w", path, err)
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("cannot store %s: %w", path, err), os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// readable says that others can read the keys, "" if they cannot.
+func readable(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
 		return ""
 	}
-	return filepath.Join(filepath.Dir(p.UserConfig), credentialsName)
-}
-
-// readCredentials reads the file; one that is not there is empty. One that others may
-// read is refused: a key in it is not secret any more.
-func readCredentials(path string) (c credentials, err error) {
-	if path == "" {
-		return c, nil
-	}
-	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return c, nil
-	}
-	bad := func(what string) error { return &Error{File: path, Message: what} }
-	switch {
-	case err != nil:
-		return c, bad(err.Error())
-	case info.Mode().Perm()&0o077 != 0:
-		return c, bad(fmt.Sprintf("others may read it (%#o): chmod 600 it", info.Mode().Perm()))
-	case !info.Mode().IsRegular() || info.Size() > maxCredentials:
-		return c, bad("it is no file of keys")
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return c, bad(err.Error())
-	}
-	if err := toml.Unmarshal(data, &c); err != nil {
-		return credentials{}, bad(`it cannot be read: want [keys] with lines such as deepseek = "..."`) // the error would quote it
-	}
-	return c, nil
-}
-
-// SaveKey keeps the key of a provider in the file of credentials, which only the user
-// can read. Keys of other providers stay.
-func SaveKey(p Paths, provider, key string) error {
-	path := p.Credentials()
-	if path == "" {
-		return errors.New("there is no place for it: set HOME or XDG_CONFIG_HOME")
-	}
-	c, err := readCredentials(path)
-	if err != nil {
-		return err
-	}
-	if c.Keys == nil {
-		c.Keys = map[string]string{}
-	}
-	c.Keys[provider] = trimKey(key)
-	data, err := toml.Marshal(c)
-	if err != nil {
-		return err
-	}
-	return writePrivate(path, data)
+	return fmt.Sprintf("%s can be read by others: chmod 600 it", path)
 }

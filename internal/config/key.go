@@ -25,10 +25,9 @@ func (l *Loaded) Route() (name string, p Provider, model string, err error) {
 	return name, p, model, nil
 }
 
-// Key is the key for a provider, read now: from its variable, else from the file of
-// credentials. Blanks, a byte order
-// mark and quotes around it are dropped. It is "" without an error if the provider
-// wants none. The error is a *MissingKeyError or an *Error, and never holds the value.
+// Key is the key for a provider, from its variable as it is now, else the stored one.
+// Blanks, a byte order mark and quotes around it are dropped. It is "" without an
+// error if the provider wants none. The error is a *MissingKeyError or an *Error, and never holds the value.
 func (l *Loaded) Key(provider string) (string, Origin, error) {
 	p, ok := l.Providers[provider]
 	if !ok {
@@ -38,24 +37,30 @@ func (l *Loaded) Key(provider string) (string, Origin, error) {
 		return "", l.Origin("provider." + provider + ".key_env"), nil
 	}
 	origin := Origin{Layer: Env, Name: p.KeyEnv}
-	k := trimKey(l.env(p.KeyEnv))
-	if k == "" {
-		c, err := readCredentials(l.credentials)
-		if err != nil {
-			return "", Origin{}, err
-		}
-		k, origin = trimKey(c.Keys[provider]), Origin{Layer: User, File: l.credentials, Name: credentialsName}
+	text := l.env(p.KeyEnv)
+	if trimKey(text) == "" && l.stored[provider] != "" {
+		text, origin = l.stored[provider], Origin{Layer: Stored, File: l.keys, Name: l.keys}
+	}
+	k, err := ParseKey(text)
+	if err != nil {
+		return "", Origin{}, &Error{Key: origin.Name, Message: err.Error() + ": set it again"}
 	}
 	if k == "" {
 		return "", Origin{}, &MissingKeyError{Provider: provider, Variable: p.KeyEnv}
 	}
+	return k, origin, nil
+}
+
+// ParseKey is a key as it is sent, out of what a person pasted; "" if there is none.
+// The error never holds it.
+func ParseKey(text string) (string, error) {
+	k := trimKey(text)
 	for i := range len(k) {
 		if k[i] < '!' || k[i] > '~' {
-			return "", Origin{}, &Error{File: origin.File, Key: p.KeyEnv,
-				Message: fmt.Sprintf("character %d of the key is a blank, a control character or not ASCII: set it again", i+1)}
+			return "", fmt.Errorf("character %d of the key is a blank, a control character or not ASCII", i+1)
 		}
 	}
-	return k, origin, nil
+	return k, nil
 }
 
 func trimKey(k string) string {

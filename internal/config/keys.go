@@ -15,6 +15,8 @@ import (
 const (
 	maxSteps    = 100_000 // a turn of more steps is a loop that nobody watches
 	maxAttempts = 100
+	minWindow   = 4_000 // tokens: below it, prompt and tools leave no room to work
+	maxWindow   = 100_000_000
 	maxEffort   = 16 // characters
 )
 
@@ -54,6 +56,9 @@ var keys = []key{
 		func(s *Settings, v string) error { return duration(&s.MaxTime, v) },
 		func(s *Settings) string { return s.MaxTime.String() },
 		func(a, b *Settings) bool { return a.MaxTime > 0 && (b.MaxTime == 0 || a.MaxTime < b.MaxTime) }},
+	{"context_window", "DSH_CONTEXT_WINDOW", unstable.Integer,
+		func(s *Settings, v string) error { return window(&s.ContextWindow, v) },
+		func(s *Settings) string { return strconv.Itoa(s.ContextWindow) }, nil},
 	{"retry.max_attempts", "", unstable.Integer,
 		func(s *Settings, v string) error { return number(&s.RetryMaxAttempts, v, maxAttempts) },
 		func(s *Settings) string { return strconv.Itoa(s.RetryMaxAttempts) }, nil},
@@ -205,6 +210,16 @@ func number(to *int, v string, limit int) error {
 	n, err := strconv.ParseInt(v, 0, 32)
 	if err != nil || n < 1 || n > int64(limit) {
 		return fmt.Errorf("%q is out of range: want 1 to %d", v, limit)
+	}
+	*to = int(n)
+	return nil
+}
+
+// window takes 0 too: the model's own.
+func window(to *int, v string) error {
+	n, err := strconv.ParseInt(v, 0, 32)
+	if err != nil || n != 0 && (n < minWindow || n > maxWindow) {
+		return fmt.Errorf("%q is no context window: want the model's tokens, %d to %d, or 0 for what is known about it", v, minWindow, maxWindow)
 	}
 	*to = int(n)
 	return nil

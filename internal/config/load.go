@@ -14,12 +14,12 @@ import (
 // Loaded are the settings with their origins. It is not changed after Load.
 type Loaded struct {
 	Settings
-	Warnings []string // what was ignored or is risky, for the user to read; may quote file content
+	Warnings []string // what was ignored, for the user to read; may quote file content
 
 	origins map[string]Origin
 	env     func(string) string
-
-	credentials string // path of the file of keys, "" for none
+	stored  credentials
+	keys    string // the file of stored
 }
 
 // Load reads the layers in their order: defaults, the user's file, the project's,
@@ -31,7 +31,14 @@ type Loaded struct {
 // permission, more deny rules, a lower limit. The rest of it is ignored with a
 // warning.
 func Load(p Paths, env func(string) string, flags map[string]string, trusted bool) (*Loaded, error) {
-	l := &Loaded{Settings: defaults(), origins: map[string]Origin{}, env: env, credentials: p.Credentials()}
+	l := &Loaded{Settings: defaults(), origins: map[string]Origin{}, env: env, keys: p.Credentials}
+	var err error
+	if l.stored, err = loadCredentials(p.Credentials); err != nil {
+		return nil, err
+	}
+	if why := readable(p.Credentials); why != "" {
+		l.Warnings = append(l.Warnings, why)
+	}
 	if p.UserConfig != "" {
 		if err := l.file(p.UserConfig, User, nil); err != nil {
 			return nil, err
@@ -48,7 +55,6 @@ func Load(p Paths, env func(string) string, flags map[string]string, trusted boo
 	if err := l.flags(flags); err != nil {
 		return nil, err
 	}
-	l.warnPlainHTTP()
 	return l, l.check()
 }
 
@@ -166,16 +172,17 @@ func (l *Loaded) check() error {
 	return nil
 }
 
-func (l *Loaded) warnPlainHTTP() {
-	for _, name := range l.providerNames() {
-		p := l.Providers[name]
-		u, err := url.Parse(p.BaseURL)
-		if err != nil || u.Scheme != "http" || p.KeyEnv == "" || u.Hostname() == "localhost" {
-			continue
-		}
-		if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsLoopback() {
-			o := l.Origin("provider." + name + ".base_url")
-			l.Warnings = append(l.Warnings, fmt.Sprintf("%s: the key of %s is sent unencrypted to %s: use https", o, name, u.Host))
-		}
+// PlainHTTP is what to tell the user before the provider's key is sent unencrypted; ""
+// if it is not.
+func (l *Loaded) PlainHTTP(provider string) string {
+	p := l.Providers[provider]
+	u, err := url.Parse(p.BaseURL)
+	if err != nil || u.Scheme != "http" || p.KeyEnv == "" || u.Hostname() == "localhost" {
+		return ""
 	}
+	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsLoopback() {
+		return ""
+	}
+	o := l.Origin("provider." + provider + ".base_url")
+	return fmt.Sprintf("%s: the key of %s is sent unencrypted to %s: use https", o, provider, u.Host)
 }

@@ -6,13 +6,17 @@ import (
 	"path/filepath"
 )
 
-const fileName = "config.toml"
+const (
+	fileName        = "config.toml"
+	credentialsName = "credentials.toml"
+)
 
 // Paths are where dsh keeps and looks for its files. All are absolute, or empty if
 // there is no such place. Nothing was created.
 type Paths struct {
 	Home          string // sessions and other state
 	UserConfig    string // may not exist; "" without a home directory
+	Credentials   string // keys, for the user alone; may not exist, "" without a home directory
 	Project       string // real path of the project's root, which is the workspace
 	ProjectConfig string // may not exist
 }
@@ -34,6 +38,7 @@ func Resolve(env func(string) string, cwd string) (Paths, error) {
 	}
 	if dir := xdg(env, "XDG_CONFIG_HOME", ".config"); dir != "" {
 		p.UserConfig = filepath.Join(dir, fileName)
+		p.Credentials = filepath.Join(dir, credentialsName)
 	}
 	p.Project = projectRoot(cwd, env("HOME"))
 	p.ProjectConfig = filepath.Join(p.Project, ".dsh", fileName)

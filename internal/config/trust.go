@@ -64,7 +64,7 @@ func (p Paths) Trust(settings string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	return writePrivate(filepath.Join(p.Home, trustName), append(data, '\n'))
+	return replace(filepath.Join(p.Home, trustName), append(data, '\n'), 0o600)
 }
 
 func (p Paths) readTrust() (said map[string]trusted, err error) {
@@ -85,25 +85,4 @@ func (p Paths) readTrust() (said map[string]trusted, err error) {
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
-}
-
-// writePrivate replaces a file in one step; only the user can read it, and its
-// directory if it is made.
-func writePrivate(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }

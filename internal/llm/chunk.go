@@ -57,4 +57,17 @@ type Usage struct {
 	CacheReadTokens  *int `json:"cacheReadTokens,omitempty"`
 	CacheWriteTokens *int `json:"cacheWriteTokens,omitempty"`
 	ReasoningTokens  *int `json:"reasoningTokens,omitempty"`
+
+	CostNano *int64 `json:"costNano,omitempty"` // what the provider says it costs, in nano-dollars
+}
+
+// Context is how many tokens of the window the request and its answer take.
+func (u Usage) Context() int {
+	n := u.InputTokens + u.OutputTokens
+	for _, cached := range []*int{u.CacheReadTokens, u.CacheWriteTokens} {
+		if cached != nil {
+			n += *cached
+		}
+	}
+	return n
 }

@@ -88,3 +88,46 @@ func TestOnlyVendorPagesCountAsVerified(t *testing.T) {
 		t.Error("a caller can change the catalogue")
 	}
 }
+
+func TestBill(t *testing.T) {
+	t.Parallel()
+	off, peak := at("Mon 2026-11-02 00:59"), at("Mon 2026-11-02 01:00")
+	read, own := 1_000_000, int64(1_200_000)
+	cached := &Usage{CacheReadTokens: &read}
+	for _, tc := range []struct {
+		name string
+		add  func(b *Bill)
+		nano int64
+		text string
+	}{
+		{"nothing", func(*Bill) {}, 0, "n/a"},
+		{"off peak", func(b *Bill) { b.Add(cached, "deepseek", "deepseek-flash", off) }, 3_000_000, "$0.0030"},
+		{"each at its time", func(b *Bill) {
+			b.Add(cached, "deepseek", "deepseek-flash", off)
+			b.Add(cached, "deepseek", "deepseek-flash", peak)
+		}, 9_000_000, "$0.0090"},
+		{"each of its model", func(b *Bill) {
+			b.Add(cached, "deepseek", "deepseek-flash", off)
+			b.Add(&Usage{InputTokens: 1_000_000, OutputTokens: 100_000}, "openai", "gpt-5.6-luna", off)
+		}, 1_603_000_000, "$1.60"},
+		{"the provider's own price wins", func(b *Bill) { b.Add(&Usage{InputTokens: 7, CostNano: &own}, "deepseek", "deepseek-flash", off) }, own, "$0.0012"},
+		{"the provider's own price of an unknown model", func(b *Bill) { b.Add(&Usage{InputTokens: 7, CostNano: &own}, "gateway", "x", off) }, own, "$0.0012"},
+		{"next to nothing is not nothing", func(b *Bill) { b.Add(&Usage{OutputTokens: 1}, "deepseek", "deepseek-flash", off) }, 600, "<$0.0001"},
+		{"free", func(b *Bill) { b.Add(&Usage{}, "deepseek", "deepseek-flash", off) }, 0, "$0.0000"},
+		{"a model without a price", func(b *Bill) {
+			b.Add(cached, "deepseek", "deepseek-flash", off)
+			b.Add(cached, "local", "x", off)
+		}, 3_000_000, "n/a"},
+		{"an answer that nobody counted", func(b *Bill) {
+			b.Add(nil, "deepseek", "deepseek-flash", off)
+			b.Add(cached, "deepseek", "deepseek-flash", off)
+		}, 3_000_000, "n/a"},
+	} {
+		var b Bill
+		tc.add(&b)
+		nano, known := b.Total()
+		if nano != tc.nano || b.String() != tc.text || known != (tc.text != "n/a") {
+			t.Errorf("%s: %d, known %v, %q; want %d, %q", tc.name, nano, known, b.String(), tc.nano, tc.text)
+		}
+	}
+}

@@ -13,15 +13,15 @@ import (
 const (
 	compactAt   = 80 // from here on room is made
 	compactKeep = 16 // of the newest messages stay as they are
-	worthwhile  = 5  // under pressure, a summary of less would not help
+	worthwhile  = 5  // under pressure, a summary of less does not help
 	overstated  = 90 // of a context that was refused, surely fits
 )
 
 // compactRounds is how often one need for room may make a summary.
 const compactRounds = 2
 
-// worthAsking is the tokens below which /compact leaves a conversation alone: a
-// summary would not be shorter.
+// worthAsking is the tokens below which a range is left alone, whoever asks: a summary
+// would not be shorter.
 const worthAsking = 500
 
 // ErrNothingToCompact says that a conversation has no part that a summary would make
@@ -32,7 +32,7 @@ var ErrNothingToCompact = errors.New("there is nothing to compact")
 type compactError struct{ cause error }
 
 func (e *compactError) Error() string {
-	return "the conversation could not be compacted: " + e.cause.Error()
+	return "the conversation stays as it is: " + e.cause.Error()
 }
 func (e *compactError) Unwrap() error { return e.cause }
 
@@ -131,11 +131,15 @@ func (o *overflow) RequestError(ctx context.Context, f RequestFailure) (retry bo
 	}
 	_, before := o.a.log.Messages()
 	c := o.a.newCompaction(ctx, f.Route, window)
-	c.turn, c.step = &f.Turn, f.Step
+	c.turn, c.step, c.worth = &f.Turn, f.Step, worthAsking
 	if err := c.prune(); err != nil {
 		return false, err
 	}
-	for round := 0; round < compactRounds && d.meter.total() >= window*compactAt/100; round++ {
+	for round := range compactRounds {
+		guessed := f.Route.Window == 0 && round == 0 // nobody knows how much is enough
+		if !guessed && d.meter.total() < window*compactAt/100 {
+			break
+		}
 		err = c.summarise()
 		if errors.Is(err, ErrNothingToCompact) || errors.As(err, new(*compactError)) {
 			break
@@ -149,11 +153,17 @@ func (o *overflow) RequestError(ctx context.Context, f RequestFailure) (retry bo
 }
 
 // Compact replaces the conversation but its last message by a summary; focus says
-// what to keep above all. It returns when that is on disk. ErrBusy: not idle;
+// what to keep above all. OnStatus hears of it as of a turn; it returns when all is on
+// disk. ErrBusy: not idle;
 // ErrNothingToCompact: nothing was done; a cancel's cause. After any error the model
 // sees what it saw.
 func (a *Agent) Compact(ctx context.Context, focus string) error {
 	return a.Maintenance(ctx, func(ctx context.Context) error {
+		a.o.OnStatus(true)
+		defer a.o.OnStatus(false)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if a.d.open != 0 {
 			return ErrBusy // the log could not take the turn's end
 		}

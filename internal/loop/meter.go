@@ -143,11 +143,14 @@ func blockTokens(blocks []llm.Block) int {
 const firstCJK = 0x2E80
 
 // textTokens: four characters of ASCII are a token, two of another alphabet, and each
-// of CJK.
+// of CJK. What JSON escapes counts twice: code is full of it, and takes more tokens
+// than prose.
 func textTokens(s string) int {
 	quarters := 3 // rounds up
 	for _, r := range s {
 		switch {
+		case r < ' ' || r == '"' || r == '\\':
+			quarters += 2
 		case r < 0x80:
 			quarters++
 		case r < firstCJK:

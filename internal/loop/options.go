@@ -60,13 +60,13 @@ type Options struct {
 
 	Extensions Extensions
 
-	// Redact takes the user's own keys out of a prompt before it is logged; found
-	// says that it did, also of a text that was cleaned before, and the prompt is
-	// then rejected. Nil: no keys.
+	// Redact takes the user's own keys out of a prompt, or of what a tool read,
+	// before it is logged; found says that it did, also of a text that was cleaned
+	// before, and a prompt is then rejected. Nil: no keys.
 	Redact func(text string) (clean string, found bool)
 
 	// OnStatus hears of idle -> running -> idle, in order, never under a lock, and
-	// from a goroutine of the Agent: it must return soon.
+	// from a goroutine of the Agent, or of the caller of Compact: it must return soon.
 	OnStatus func(running bool)
 
 	// Random is the source of jitter, in [0,1). Nil: math/rand.

@@ -60,6 +60,9 @@ func (c *compaction) summarise() error {
 		return nil
 	}
 	why := err.Error()
+	if useless := (*compactError)(nil); errors.As(err, &useless) {
+		why = useless.cause.Error()
+	}
 	if c.ctx.Err() != nil {
 		why = context.Cause(c.ctx).Error()
 	}

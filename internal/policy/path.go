@@ -45,10 +45,13 @@ func protected(rel string) bool {
 }
 
 // secret reports whether reading p shows a process's environment or memory, and so
-// the keys in it.
+// the keys in it, or the keys that dsh stored.
 func secret(p string) bool {
 	p = filepath.Clean(p)
 	base := filepath.Base(p)
+	if base == "credentials.toml" && filepath.Base(filepath.Dir(p)) == "dsh" {
+		return true
+	}
 	return strings.HasPrefix(p, "/proc/") && (base == "environ" || base == "mem")
 }
 

@@ -91,7 +91,7 @@ func (r Rules) preset(a Action) session.Decision {
 	case a.Class == Read:
 		for _, p := range a.Paths {
 			if secret(p) {
-				return r.byPreset(session.Ask, fmt.Sprintf("%s may hold the secrets of a process", p))
+				return r.byPreset(session.Ask, fmt.Sprintf("%s may hold secrets", p))
 			}
 		}
 		return r.byPreset(session.Allow, "It only reads")

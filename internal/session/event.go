@@ -57,6 +57,10 @@ type Event struct {
 	Ignorable bool       // a reader that does not know the type may skip it
 }
 
+// Replaces reports whether the event takes the place of others in what the model sees:
+// it is no news to a person.
+func (ev *Event) Replaces() bool { return ev.Surface != nil && ev.Surface.Replace }
+
 // Payload is an event's data. Each type below has one; types of the format that dsh
 // does not act on, and ignorable unknown ones, are Raw.
 type Payload interface{ Type() Type }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"dsh/internal/llm"
 )
@@ -36,6 +37,8 @@ type State struct {
 
 	Usage    llm.Usage            // of all answers, and of summaries
 	Models   map[string]llm.Usage // by model
+	Bill     llm.Bill             // of all answers
+	InUse    ContextUse
 	Requests int
 	Steps    int
 	Calls    int
@@ -45,6 +48,7 @@ type State struct {
 	Attempts int     // requests of the open step
 
 	changed map[string]bool // Changed, to look up
+	sent    int64           // when the last request was
 }
 
 // Todo is one entry of the plan that the model keeps.
@@ -60,6 +64,7 @@ type TurnUse struct {
 	Steps    int
 	Calls    int
 	Usage    llm.Usage
+	Bill     llm.Bill
 	Warned   []TurnBudget // budgets that the model was told about, or that ended the turn
 }
 
@@ -78,6 +83,7 @@ func (s *State) clone() State {
 
 func (s *State) apply(ev *Event) {
 	s.Events, s.LastTime = ev.Seq+1, ev.Time
+	s.InUse.Apply(ev)
 	switch p := ev.Data.(type) {
 	case TurnStart:
 		s.Turn, s.TurnOpen, s.Step, s.StepOpen = p.Turn, true, 0, false
@@ -95,6 +101,7 @@ func (s *State) apply(ev *Event) {
 	case RequestContext:
 		s.Context = &p
 	case RequestSent:
+		s.sent = ev.Time
 		s.Requests++
 		s.ThisTurn.Requests++
 		if p.Aside == nil {
@@ -103,9 +110,11 @@ func (s *State) apply(ev *Event) {
 	case RetryStarted:
 		s.Retries++
 	case AssistantMessage:
-		s.spend(p.Usage, p.Message.Source.Model)
+		s.spend(p.Usage, p.Message.Source.Provider, p.Message.Source.Model)
 	case CompactionSummary:
-		s.spend(p.Usage, p.Model)
+		if p.LLMStreamCall {
+			s.spend(p.Usage, p.Provider, p.Model)
+		}
 	case ToolCall:
 		s.Calls++
 		s.ThisTurn.Calls++
@@ -147,16 +156,21 @@ func (s *State) applySetting(data Payload) {
 
 // spend adds up what the provider counted for an answer. What is spent between turns
 // is no turn's.
-func (s *State) spend(u *llm.Usage, model string) {
+func (s *State) spend(u *llm.Usage, provider, model string) {
+	if model == "" && s.Header != nil {
+		provider, model = s.Header.Config.Provider, s.Header.Config.Model
+	}
+	sent := time.UnixMilli(s.sent)
+	s.Bill.Add(u, provider, model, sent)
+	if s.TurnOpen {
+		s.ThisTurn.Bill.Add(u, provider, model, sent)
+	}
 	if u == nil {
 		return
 	}
 	s.Usage = addUsage(s.Usage, *u)
 	if s.TurnOpen {
 		s.ThisTurn.Usage = addUsage(s.ThisTurn.Usage, *u)
-	}
-	if model == "" && s.Header != nil {
-		model = s.Header.Config.Model
 	}
 	if s.Models == nil {
 		s.Models = map[string]llm.Usage{}
@@ -194,7 +208,16 @@ func addUsage(a, b llm.Usage) llm.Usage {
 		}
 		return &sum
 	}
+	cost := a.CostNano
+	if b.CostNano != nil {
+		sum := *b.CostNano
+		if cost != nil {
+			sum += *cost
+		}
+		cost = &sum
+	}
 	return llm.Usage{
+		CostNano:         cost,
 		InputTokens:      a.InputTokens + b.InputTokens,
 		OutputTokens:     a.OutputTokens + b.OutputTokens,
 		CacheReadTokens:  add(a.CacheReadTokens, b.CacheReadTokens),

@@ -1,12 +1,10 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"dsh/internal/policy"
 	"dsh/internal/session"
@@ -112,7 +110,7 @@ func editable(p place, old current) (body, bom string, err error) {
 		return "", "", fail(FSNotFound, "%s does not exist. To create it, use write.", p.abs)
 	case old.content == nil:
 		return "", "", fail(FSTooLarge, "%s has %d bytes; edit takes at most %d. Use a command to change it.", p.abs, old.version.Size, maxEditBytes)
-	case !utf8.Valid(old.content) || bytes.IndexByte(old.content, 0) >= 0:
+	case !old.style.text():
 		return "", "", notText(p)
 	}
 	body, marked := strings.CutPrefix(string(old.content), string(utf8BOM))

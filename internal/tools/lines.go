@@ -69,7 +69,7 @@ func scanText(ctx context.Context, p place, f io.Reader, v *view, sum *digest) e
 }
 
 func notText(p place) error {
-	return fail(FSNotText, "%s is not UTF-8 text, so read, write and edit leave it alone. Use a command to inspect or convert it.", p.abs)
+	return fail(FSNotText, "%s is not text: it holds NUL bytes or is not UTF-8. The tools read, write and edit leave it alone; a command can show or convert it.", p.abs)
 }
 
 // brokenTail is the length of a character at the end of b that is not complete.

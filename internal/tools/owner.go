@@ -25,15 +25,27 @@ func mayWrite(p place, old fs.FileInfo) error {
 
 // takeOver gives the new file the owner, the extended attributes (access lists
 // among them) and the mode of the one it will replace. Only the mode is vital; the
-// note says if the owner could not be kept.
+// note says if the owner could not be kept, and whose content now parts.
 func takeOver(f *os.File, from string, old fs.FileInfo) (note string, err error) {
 	if st, ok := old.Sys().(*syscall.Stat_t); ok {
 		if err := f.Chown(int(st.Uid), int(st.Gid)); err != nil {
 			note = fmt.Sprintf(" Its owner (user %d, group %d) could not be kept.", st.Uid, st.Gid)
 		}
+		note += parted(int(st.Nlink) - 1)
 	}
 	copyAttributes(int(f.Fd()), from)
 	return note, f.Chmod(old.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky))
+}
+
+// parted says that a file had other names: only one of them has the new content.
+func parted(others int) string {
+	switch {
+	case others <= 0:
+		return ""
+	case others == 1:
+		return " Its other name (a hard link) keeps the old content."
+	}
+	return fmt.Sprintf(" Its %d other names (hard links) keep the old content.", others)
 }
 
 // copyAttributes copies what it may; file systems and privileges differ.

@@ -129,7 +129,11 @@ func TestRD09ReadRefusesWhatIsNotText(t *testing.T) {
 			if len(r.Meta.Seen) != 0 {
 				t.Error("a file that was not shown counts as seen")
 			}
-			b.fails(FSNotObserved, "write", "file_path", "f", "content", "x") // C02: no write-back
+			const says = "is not text: it holds NUL bytes or is not UTF-8"
+			wantText(t, r.Text, says)
+			// C02: no write-back, and no advice to read it, which would lead back here
+			wantText(t, b.fails(FSNotText, "write", "file_path", "f", "content", "x").Text, says)
+			wantText(t, b.fails(FSNotText, "edit", "file_path", "f", "old_string", "x", "new_string", "y").Text, says)
 			b.holds("f", text)
 		})
 	}

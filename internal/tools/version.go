@@ -82,6 +82,7 @@ type current struct {
 	version session.FileVersion // Absent if there is none
 	info    fs.FileInfo         // nil if there is none
 	content []byte              // nil if larger than was asked for
+	style   style
 }
 
 // look reads a file's version, and its content if it has at most keep bytes.
@@ -106,6 +107,7 @@ func look(ctx context.Context, p place, keep int64) (current, error) {
 		}
 		n, err := f.Read(buf)
 		sum.Write(buf[:n])
+		cur.style.Write(buf[:n])
 		if cur.content != nil {
 			cur.content = append(cur.content, buf[:n]...)
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"dsh/internal/policy"
 	"dsh/internal/session"
@@ -62,7 +61,7 @@ func (writeTool) Run(ctx context.Context, env Env, args json.RawMessage) (Result
 	if info, err := os.Lstat(p.abs); err == nil && old.info == nil && info.Mode()&os.ModeSymlink != 0 {
 		return Result{}, fail(FSNotFound, "%s is a link to %s, which does not exist: nothing was created. Write to that path if it is meant.", p.abs, p.real)
 	}
-	content, kept := inStyleOf(old.content, a.Content)
+	content, kept := old.style.apply(a.Content)
 	note, err := publish(ctx, p, old, content)
 	if err != nil {
 		return Result{}, err
@@ -94,7 +93,11 @@ func target(ctx context.Context, env Env, path string, keep int64) (place, curre
 	if err != nil {
 		return place{}, current{}, err
 	}
-	return p, old, mayReplace(env, p, old.version)
+	err = mayReplace(env, p, old.version)
+	if err != nil && !old.style.text() {
+		err = notText(p) // to read it first, as the other error advises, would lead nowhere
+	}
+	return p, old, err
 }
 
 // changed is the result of a call that wrote a file.
@@ -107,25 +110,6 @@ func changed(p place, text string, d session.Display, now session.FileVersion) R
 		Meta:    session.ResultMeta{Display: &d, Seen: []session.FileVersion{now}},
 		Changed: []string{p.real},
 	}
-}
-
-// inStyleOf is new content with the byte order mark and the line endings of the old,
-// where that is certain: all of old's lines end in CRLF and no line of new does. The
-// sentence says what was adapted.
-func inStyleOf(old []byte, content string) (out []byte, said string) {
-	if len(old) == 0 || !utf8.Valid(old) {
-		return []byte(content), ""
-	}
-	lines := bytes.Count(old, []byte("\n"))
-	if lines > 0 && bytes.Count(old, []byte("\r\n")) == lines && !strings.Contains(content, "\r") {
-		content = strings.ReplaceAll(content, "\n", "\r\n")
-		said = " Its CRLF line endings were kept."
-	}
-	if bytes.HasPrefix(old, utf8BOM) && !strings.HasPrefix(content, string(utf8BOM)) {
-		content = string(utf8BOM) + content
-		said += " Its byte order mark was kept."
-	}
-	return []byte(content), said
 }
 
 // changes are the diff and the facts of an overwrite.

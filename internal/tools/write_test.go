@@ -412,16 +412,19 @@ func TestWR17CancelledWriteLeavesNothing(t *testing.T) {
 func TestC03WriteKeepsByteOrderMarkAndLineEndings(t *testing.T) {
 	t.Parallel()
 	const bom = "\xef\xbb\xbf"
+	large := strings.Repeat("a\r\n", maxOldBytes/3+1) // a CRLF falls on the border of two chunks
 	for name, c := range map[string]struct{ old, content, want, said string }{
-		"byte order mark":        {bom + "hello\n\u4e2d\u6587\n", "new\n", bom + "new\n", "byte order mark was kept"},
-		"given byte order mark":  {bom + "hello\n", bom + "new\n", bom + "new\n", ""},
-		"no byte order mark":     {"hello\n", "new\n", "new\n", ""},
-		"CRLF":                   {"a\r\nb\r\n", "x\ny\n", "x\r\ny\r\n", "CRLF line endings were kept"},
-		"CRLF and mark":          {bom + "a\r\n", "x\ny", bom + "x\r\ny", "CRLF line endings were kept. Its byte order mark"},
-		"mixed endings":          {"a\r\nb\n", "x\ny\n", "x\ny\n", ""},
-		"content has its own CR": {"a\r\n", "x\ny\r\n", "x\ny\r\n", ""},
-		"LF":                     {"a\nb", "x\r\ny", "x\r\ny", ""},
-		"old has one line":       {"a", "x\ny", "x\ny", ""},
+		"byte order mark":         {bom + "hello\n\u4e2d\u6587\n", "new\n", bom + "new\n", "byte order mark was kept"},
+		"given byte order mark":   {bom + "hello\n", bom + "new\n", bom + "new\n", ""},
+		"no byte order mark":      {"hello\n", "new\n", "new\n", ""},
+		"CRLF":                    {"a\r\nb\r\n", "x\ny\n", "x\r\ny\r\n", "CRLF line endings were kept"},
+		"CRLF and mark":           {bom + "a\r\n", "x\ny", bom + "x\r\ny", "CRLF line endings were kept. Its byte order mark"},
+		"mixed endings":           {"a\r\nb\n", "x\ny\n", "x\ny\n", ""},
+		"content has its own CR":  {"a\r\n", "x\ny\r\n", "x\ny\r\n", ""},
+		"LF":                      {"a\nb", "x\r\ny", "x\r\ny", ""},
+		"old has one line":        {"a", "x\ny", "x\ny", ""},
+		"too large for a diff":    {bom + large, "x\ny\n", bom + "x\r\ny\r\n", "CRLF line endings were kept. Its byte order mark"},
+		"large, mixed at its end": {large + "\n", "x\ny\n", "x\ny\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -546,6 +549,32 @@ func TestE05ActionSaysWhetherLinksLeadElsewhere(t *testing.T) {
 			if bad != nil || a.Linked != linked {
 				t.Errorf("%s in %s: %+v, want linked %v", path, cwd, a, linked)
 			}
+		}
+	}
+}
+
+// The other names of a file keep what they had: nobody may find that out later.
+func TestHardLinksThatPartAreNamed(t *testing.T) {
+	t.Parallel()
+	for tool, pairs := range map[string][]any{
+		"write": {"content", "new\n"},
+		"edit":  {"old_string", "old", "new_string", "new"},
+	} {
+		b := newBench(t)
+		b.put("f", "old\n")
+		for _, name := range []string{"g", "h"} {
+			if err := os.Link(b.path("f"), b.path(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.must("read", "file_path", "f")
+		r := b.must(tool, append([]any{"file_path", "f"}, pairs...)...)
+		b.holds("f", "new\n")
+		b.holds("g", "old\n")
+		wantText(t, r.Text, "Its 2 other names (hard links) keep the old content.")
+		b.must("read", "file_path", "f")
+		if r := b.must("write", "file_path", "f", "content", "alone\n"); strings.Contains(r.Text, "other name") {
+			t.Errorf("%s: %s", tool, r.Text)
 		}
 	}
 }

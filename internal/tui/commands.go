@@ -71,6 +71,9 @@ func (m *model) command(name, args string) tea.Cmd {
 				if err != nil {
 					return noteMsg("✗ /" + c.Name + ": " + err.Error())
 				}
+				if text == "" {
+					return nil // what it did is on the screen
+				}
 				return noteMsg(text)
 			}
 		}
@@ -146,8 +149,8 @@ func (m *model) showStatus() tea.Cmd {
 		"model        " + strings.TrimSpace(o.Model+" "+o.Effort),
 		"permissions  " + m.preset(),
 	}
-	if percent, ok := p.share(); ok {
-		rows = append(rows, fmt.Sprintf("context      %d%% of %s tokens", percent, amount(p.window)))
+	if percent, ok := p.inUse.Percent(); ok {
+		rows = append(rows, fmt.Sprintf("context      %d%% of %s tokens", percent, amount(p.inUse.Window)))
 	}
 	for _, row := range rows {
 		m.say(termtext.Line(row))

@@ -105,7 +105,7 @@ func (m *model) above(now time.Time, room int) []string {
 
 // fixed is what stands right over the composer, the most important last.
 func (m *model) fixed(now time.Time) (rows []string) {
-	if !m.running && m.height >= low && m.said() {
+	if !m.running && m.height >= low {
 		rows = append(rows, "") // the composer stands apart from what was said
 	}
 	if m.height >= tiny {

@@ -166,7 +166,7 @@ func (k *keys) list(m mode) []string {
 	var rows []string
 	for _, b := range k.table {
 		if b.help != "" && b.modes&m != 0 {
-			rows = append(rows, fmt.Sprintf("%-32s %s", strings.Join(b.keys, ", "), b.help))
+			rows = append(rows, fmt.Sprintf("%-26s %s", strings.Join(b.keys, ", "), b.help))
 		}
 	}
 	return rows

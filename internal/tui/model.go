@@ -101,12 +101,11 @@ type (
 // the session that is open then, and returns its header for a farewell: the zero
 // Header if nothing was said in it.
 func Run(ctx context.Context, o Options) (session.Header, error) {
-	defer o.Terminal.Restore() // a panic outside its Run must not leave it raw
 	m, err := newModel(ctx, o, o.Terminal, time.Now)
 	if err != nil {
 		return session.Header{}, errors.Join(err, o.First.Close())
 	}
-	m.width, m.height = o.Terminal.Size()
+	m.resize(o.Terminal.Size())
 	m.show(o.First)
 	_, err = o.Terminal.Run(ctx, m)
 	var header session.Header

@@ -67,11 +67,7 @@ func (m *model) approvalKey(action string, now time.Time) tea.Cmd {
 	case "suspend":
 		return m.t.Suspend()
 	}
-	if !m.ask.armed(now) {
-		m.ask.focus = now // whoever still types has not read it
-		return nil
-	}
-	if action == "answer-stop" && now.Sub(m.closed) < escDead {
+	if !m.ask.armed(now) || action == "answer-stop" && now.Sub(m.closed) < escDead {
 		return nil
 	}
 	switch action {

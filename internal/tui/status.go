@@ -21,6 +21,7 @@ const (
 	phaseWorking   phase = "Working"
 	phaseRetrying  phase = "Retrying"
 	phaseStopping  phase = "Stopping"
+	phaseCompact   phase = "Compacting"
 )
 
 // stallAfter is how long a provider may be silent before the running line says so.
@@ -30,8 +31,7 @@ const stallAfter = 30 * time.Second
 type progress struct {
 	model   string
 	preset  string
-	window  int
-	context int // tokens of the last request and its answer
+	inUse   session.ContextUse
 	started time.Time
 	heard   time.Time // of the last chunk or request
 	phase   phase
@@ -43,6 +43,7 @@ type progress struct {
 
 func (p *progress) apply(ev *session.Event) {
 	at := time.UnixMilli(ev.Time)
+	p.inUse.Apply(ev)
 	switch data := ev.Data.(type) {
 	case session.TurnStart:
 		p.started, p.heard, p.phase, p.tokens = at, at, phaseWaiting, 0
@@ -51,21 +52,21 @@ func (p *progress) apply(ev *session.Event) {
 			p.first, _, _ = strings.Cut(strings.TrimSpace(data.PlainText()), "\n")
 		}
 	case session.RequestSent:
+		if p.heard = at; data.Aside == nil {
+			p.phase = phaseWaiting
+		}
+	case session.CompactionStart:
+		p.phase, p.heard = phaseCompact, at
+		if data.Turn == nil {
+			p.started, p.tokens = at, 0
+		}
+	case session.CompactionEnd:
 		p.phase, p.heard = phaseWaiting, at
 	case session.RequestHeader:
 		p.model = data.Header.Config.Model
-	case session.RequestContext:
-		p.window = 0
-		if data.ContextWindow != nil {
-			p.window = *data.ContextWindow
-		}
 	case session.AssistantChunk:
 		p.heard = at
 		p.chunk(&data.Chunk)
-	case session.AssistantMessage:
-		if u := data.Usage; u != nil {
-			p.context = u.InputTokens + u.OutputTokens + value(u.CacheReadTokens) + value(u.CacheWriteTokens)
-		}
 	case session.ToolCall:
 		p.phase = phaseWorking
 	case session.Retry:
@@ -121,15 +122,6 @@ func (p *progress) running(now time.Time, interruptKey string, width int) string
 	return text + rest + end
 }
 
-// share is the used part of the context, in percent; ok is false when the window or
-// the use is unknown.
-func (p *progress) share() (percent int, ok bool) {
-	if p.window == 0 || p.context == 0 {
-		return 0, false
-	}
-	return p.context * 100 / p.window, true
-}
-
 // status is the status line's segments, the most important first.
 func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, width int) []string {
 	preset := p.preset
@@ -143,8 +135,8 @@ func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, wid
 	if asking {
 		segments = append(segments, "paused, waiting for you")
 	}
-	if percent, ok := p.share(); ok {
-		segments = append(segments, fmt.Sprintf("ctx %d%% of %s", percent, amount(p.window)))
+	if percent, ok := p.inUse.Percent(); ok {
+		segments = append(segments, fmt.Sprintf("ctx %d%% of %s", percent, amount(p.inUse.Window)))
 	}
 	held, queued := 0, 0
 	for _, it := range queue {
@@ -164,13 +156,6 @@ func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, wid
 		segments = append(segments, strings.TrimSpace(path.Base(o.Model)+" "+o.Effort)) // without the provider
 	}
 	return segments
-}
-
-func value(n *int) int {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 // clock is a duration as m:ss.

@@ -305,5 +305,5 @@ func (m *model) skipOld() {
 	}
 	m.printed = first
 	m.say(fmt.Sprintf("Resumed %q", termtext.Cut(termtext.Line(m.title()), maxTitle)))
-	m.say(m.th.secondary(fmt.Sprintf("  … %d earlier blocks · %s shows all", first, m.keys.key("transcript"))))
+	m.t.Print([]string{m.th.secondary(fmt.Sprintf("    … %d earlier blocks · %s shows all", first, m.keys.key("transcript")))})
 }

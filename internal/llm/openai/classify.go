@@ -1,9 +1,11 @@
 package openai
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	"dsh/internal/llm"
 )
@@ -44,6 +46,12 @@ var types = []rule{
 	{llm.CodeInvalidRequest, regexp.MustCompile(`(?i)invalid_request|BadRequest|INVALID_ARGUMENT`)},
 }
 
+// loading is a local server that reads its model from the disk, which takes it a
+// minute or two. loadingWait makes the usual number of attempts last as long.
+var loading = regexp.MustCompile(`(?i)loading model|model is (still )?loading`)
+
+const loadingWait = 20 * time.Second
+
 // Classify names the class of an answer that is no success: from its words, then
 // its headers, then its status. It is also used for errors inside a stream, whose
 // status is 200. The message is one line without control characters or key-like
@@ -58,6 +66,11 @@ func Classify(status int, h http.Header, body []byte) *llm.Failure {
 	f.Code = class(status, e, f.ProviderRetryAfterMs != nil)
 	if f.Message == "" {
 		f.Message = http.StatusText(status)
+	}
+	if status == http.StatusServiceUnavailable && f.ProviderRetryAfterMs == nil && loading.MatchString(f.Message) {
+		ms := loadingWait.Milliseconds()
+		f.ProviderRetryAfterMs = &ms
+		f.Message += fmt.Sprintf("; retry in %s", loadingWait)
 	}
 	switch strings.ToLower(h.Get("X-Should-Retry")) {
 	case "false":

@@ -70,11 +70,12 @@ func New(o Options) (*Client, error) {
 	if o.Key != "" && !usableKey.MatchString(o.Key) {
 		return nil, fmt.Errorf("%w: the key from %s holds spaces, line breaks or non-ASCII characters; copy it again", ErrCredential, o.keyName())
 	}
+	// Pasted from a manual it may come with blanks, slashes and the endpoint itself.
+	o.BaseURL = strings.TrimSuffix(strings.TrimRight(strings.TrimSpace(o.BaseURL), "/"), "/chat/completions")
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" {
 		return nil, fmt.Errorf("base URL %q: want http(s)://host[/path]", oneLine(o.BaseURL, o.Key))
 	}
-	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	o.Connect, o.Idle, o.Progress = cmp.Or(o.Connect, DefaultConnect), cmp.Or(o.Idle, DefaultIdle), cmp.Or(o.Progress, DefaultProgress)
 	if o.Transport == nil {
 		o.Transport = newTransport(o.Connect)

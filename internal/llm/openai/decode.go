@@ -197,7 +197,7 @@ func (d *decoder) count(u *usage) {
 	if u == nil {
 		return
 	}
-	out := llm.Usage{OutputTokens: u.Completion.n}
+	out := llm.Usage{OutputTokens: u.Completion.n, CostNano: u.Cost.nano}
 	read, readSet := u.CacheHit.n, u.CacheHit.set
 	written, writtenSet := u.CacheCreated.n, u.CacheCreated.set
 	if u.CacheRead.set {

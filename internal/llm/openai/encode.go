@@ -25,6 +25,7 @@ type Encoder struct {
 	repairs []string
 	seen    []*llm.Message
 	norm    normaliser
+	noEmpty bool   // no content key on calls without text
 	count   int    // messages in prefix
 	prefix  []byte // up to the last final message; written bytes are never changed, only appended to
 	rest    []byte // what follows the message array
@@ -99,7 +100,12 @@ func (e *Encoder) reset(h llm.Header, repairs []string) error {
 		return err
 	}
 	thinking := e.profile.Thinking && h.Config.ReasoningEffort != "off"
-	e.norm = normaliser{config: h.Config, replay: thinking || fix.replay, placeholder: fix.placeholder, ids: map[string]bool{}}
+	e.norm = normaliser{config: h.Config, replay: thinking && !fix.noReplay || fix.replay, placeholder: fix.placeholder,
+		shortIDs: fix.shortIDs, ids: map[string]bool{}, order: arranger{merge: fix.mergeUsers}}
+	if fix.bridge {
+		e.norm.order.bridge = e.norm.bridge()
+	}
+	e.noEmpty = fix.noEmptyContent
 	e.header, e.repairs, e.seen, e.rest = h, slices.Clone(repairs), nil, rest
 	e.header.Tools = slices.Clone(h.Tools)
 	e.count = 0
@@ -123,7 +129,9 @@ func (e *Encoder) append(b []byte, place int, m message) []byte {
 	if m.role == "tool" {
 		b = appendString(append(b, `,"tool_call_id":`...), m.callID)
 	}
-	b = appendString(append(b, `,"content":`...), m.content)
+	if m.content != "" || len(m.calls) == 0 || !e.noEmpty {
+		b = appendString(append(b, `,"content":`...), m.content)
+	}
 	if m.reasoning != nil {
 		b = appendString(append(b, `,"reasoning_content":`...), *m.reasoning)
 	}
@@ -151,12 +159,14 @@ func (e *Encoder) settings(h llm.Header, fix repairs) ([]byte, error) {
 	if !fix.noStreamOptions {
 		b = append(b, `,"stream_options":{"include_usage":true}`...)
 	}
-	if e.profile.Thinking && h.Config.ReasoningEffort == "off" {
+	switch {
+	case !e.profile.Thinking || fix.noThinking:
+	case h.Config.ReasoningEffort == "off":
 		b = append(b, `,"thinking":{"type":"disabled"}`...)
-	} else if e.profile.Thinking {
+	default:
 		b = append(b, `,"thinking":{"type":"enabled"}`...)
 	}
-	if effort := e.profile.effort(h.Config.ReasoningEffort); effort != "" {
+	if effort := e.profile.effort(h.Config.ReasoningEffort); effort != "" && !fix.noEffort {
 		b = appendString(append(b, `,"reasoning_effort":`...), clean(effort))
 	}
 	if h.Config.MaxTokens < 0 {

@@ -52,6 +52,10 @@ func TestHistories(t *testing.T) {
 		{"V28 an image", []*llm.Message{{Role: llm.User, Content: []llm.Block{llm.TextBlock("look"), {Type: "image", Raw: json.RawMessage(`{"type":"image"}`)}}}}, "u:look\n[image omitted: the model reads text only]"},
 		{"V29 NUL and invalid UTF-8", []*llm.Message{userSays("a\x00b\xffc"), calls1(llm.TextBlock("\x00d"), callBlock("a", "x", `{"a":"\u0000 \ud83d \ud83d\ude00 \\u0000"}`)), result("a", "\xc3")},
 			"u:a\uFFFDb\uFFFDc | a:\uFFFDd a=x({\"a\":\"\\ufffd \\ufffd \\ud83d\\ude00 \\\\u0000\"}) | t(a):\uFFFD"},
+		{"T24 a signature is not sent on", []*llm.Message{hi, calls1(callBlock("a", "x", "{}"), llm.Block{Type: "signature", Raw: json.RawMessage(`{"type":"signature","signature":"S"}`)}), result("a", "A")}, "u:hi | a: a=x({}) | t(a):A"},
+		{"V35 what only answers have", []*llm.Message{hi, {Role: llm.Assistant, ID: "m1", Content: []llm.Block{llm.TextBlock("ok"), {Type: "annotations", Raw: json.RawMessage(`{"type":"annotations"}`)}, {Type: "audio", Raw: json.RawMessage(`{"type":"audio"}`)}}}, more}, "u:hi | a:ok | u:more"},
+		{"V36 cut between a call and its result", []*llm.Message{userSays("summary"), result("a", "A"), result("b", "B"), says("ok"), more}, "u:summary | a:ok | u:more"},
+		{"V36 cut behind the call", []*llm.Message{both, userSays("summary"), more}, bothWire + " | t(a):" + noResult + " | t(b):" + noResult + " | u:summary | u:more"},
 		{"B02 killed between call and result", []*llm.Message{hi, both, result("a", "A"), result("a", "A"), more, says("s"), result("b", "late"), more}, "u:hi | " + bothWire + " | t(a):A | t(b):" + noResult + " | u:more | a:s | u:more"},
 		{"B03 failed turns do not add up", []*llm.Message{hi, calls1(think1("1")), calls1(think1("2")), calls1(), more}, "u:hi | u:more"},
 		{"B05 arguments as reported", []*llm.Message{hi, calls1(callBlock("a", "x", "not json"), callBlock("b", "x", `{"a":1}{"a":1}`), callBlock("c", "x", "\x00"), callBlock("d", "x", "null"))},
@@ -223,7 +227,10 @@ func TestV25ReasoningIsReplayed(t *testing.T) {
 		{"LLM-01 thinking", "deepseek", "", `[" verbatim \n" "" "" "unknown"]`, nil},
 		{"LLM-04 not thinking", "deepseek", "off", `[]`, nil},
 		{"E40 placeholder", "deepseek", "high", `[" verbatim \n" " " " " "unknown"]`, []string{repairPlaceholder}},
-		{"others", "openai", "", `[]`, nil},
+		{"V27 others", "openai", "", `[]`, nil},
+		{"V27 unknown endpoints", "lenient", "", `[]`, nil},
+		{"V27 learned", "deepseek", "", `[]`, []string{repairNoReplay}},
+		{"V26 of another model", "deepseek", "max", `[" verbatim \n" "" "" "unknown"]`, nil},
 		{"E40 learned", "lenient", "", `[" verbatim \n" "" "" "unknown"]`, []string{repairReplay}},
 	} {
 		if got := reasonings(tc.profile, tc.effort, tc.repairs...); got != tc.want {
@@ -232,7 +239,7 @@ func TestV25ReasoningIsReplayed(t *testing.T) {
 	}
 }
 
-func TestLLM02LLM03EmptyContents(t *testing.T) {
+func TestLLM02LLM03V13EmptyContents(t *testing.T) {
 	t.Parallel()
 	body := encoded(t, "deepseek", deepseekHeader, userSays("hi"), calls1(callBlock("a", "x", "")), result("a", ""))
 	for _, want := range []string{

@@ -70,7 +70,9 @@ func TestErrorAnswers(t *testing.T) {
 		{"E28 overflow", 400, nil, `{"error":{"message":"This model's maximum context length is 65536 tokens. However, you requested 66343 tokens (62247 in the messages, 4096 in the completion)"}}`, llm.CodeContextOverflow, "65536", false, none},
 		{"E29 llama.cpp's overflow", 400, nil, `{"error":{"code":400,"type":"exceed_context_size_error","n_prompt_tokens":14429,"n_ctx":8192,"message":"too long"}}`, llm.CodeContextOverflow, "too long", false, none},
 		{"E31 content filter", 400, nil, `{"error":{"message":"m","code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.CodeContentFilter, "m", false, none},
-		{"E44 the model loads", 503, nil, `{"error":{"message":"Loading model","type":"unavailable_error","code":503}}`, llm.CodeServer, "Loading model", false, none},
+		{"E44 the model loads", 503, nil, `{"error":{"message":"Loading model","type":"unavailable_error","code":503}}`, llm.CodeServer, "Loading model; retry in 20s", false, 20_000},
+		{"E44 the server says when it has loaded", 503, []string{"Retry-After", "3"}, `{"error":{"message":"Loading model"}}`, llm.CodeServer, "it asks to wait 3s", false, 3000},
+		{"V34 a body too large for a proxy", 413, []string{"Content-Type", "text/html"}, `<html>413 Request Entity Too Large</html>`, llm.CodeContextOverflow, "413", false, none},
 		{"E46 requests in flight", 402, []string{"Retry-After", "5"}, `{"error":{"message":"m","metadata":{"limit_source":"openrouter_in_flight_budget"}}}`, llm.CodeRateLimit, "", false, 5000},
 		{"E46 402 with the provider's text", 402, nil, `{"error":{"code":402,"message":"Provider returned error","metadata":{"raw":"balance is zero"}}}`, llm.CodeQuota, "balance is zero", false, none},
 		{"E47 timeout", 408, nil, `{}`, llm.CodeTimeout, "", false, none},
@@ -129,7 +131,11 @@ func TestErrorsInsideStreams(t *testing.T) {
 		{name: "E33 content filter", stream: contentA + ff("content_filter") + dd, text: "a", code: llm.CodeContentFilter},
 		{name: "E33 content filter beside a call", stream: tt(`"index":0,"id":"c","function":{"name":"x","arguments":"{}"}`) + ff("content_filter") + dd, calls: "x({})", code: llm.CodeContentFilter},
 		{name: "E34 length with text", stream: contentA + ff("length") + dd, text: "a", kind: llm.MaxTokens},
-		{name: "E35 length with reasoning only", stream: cc(`{"reasoning_content":"A"}`) + ff("length") + dd, reasoning: "A", code: llm.CodeEmptyResponse, says: "lower the effort"},
+		{name: "E35 length with reasoning only", stream: cc(`{"reasoning_content":"A"}`) + ff("length") + dd, reasoning: "A", code: llm.CodeEmptyResponse, says: "lower the effort", more: func(t *testing.T, o outcome) {
+			if o.fin.Failure.Transient() {
+				t.Error("it would be sent again, to the same end")
+			}
+		}},
 		{name: "E36 nothing at all", stream: ff("stop") + dd, code: llm.CodeEmptyResponse},
 		{name: "E36 blanks only", stream: cc(`{"content":" \n"}`) + ff("stop") + dd, text: " \n", code: llm.CodeEmptyResponse},
 		{name: "E37 reasoning only", stream: cc(`{"reasoning_content":"A"}`) + ff("stop") + dd, reasoning: "A", code: llm.CodeEmptyResponse, says: "reasoned"},

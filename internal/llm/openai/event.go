@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strconv"
 )
 
@@ -55,6 +56,7 @@ type usage struct {
 	CacheHit     number64 `json:"prompt_cache_hit_tokens"`
 	CacheRead    number64 `json:"cache_read_input_tokens"`
 	CacheCreated number64 `json:"cache_creation_input_tokens"`
+	Cost         dollars  `json:"cost"` // OpenRouter
 	PromptParts  *struct {
 		Cached  number64 `json:"cached_tokens"`
 		Written number64 `json:"cache_write_tokens"`
@@ -76,6 +78,20 @@ func (n *number64) UnmarshalJSON(b []byte) error {
 		n.n = int(f)
 	}
 	n.set = string(b) != "null"
+	return nil
+}
+
+// dollars is an amount in nano-dollars; nil unless the key holds a plain number.
+type dollars struct{ nano *int64 }
+
+// maxDollars bounds what is taken for the price of one request.
+const maxDollars = 1e6
+
+func (d *dollars) UnmarshalJSON(b []byte) error {
+	if f, err := strconv.ParseFloat(string(b), 64); err == nil && f >= 0 && f < maxDollars {
+		nano := int64(math.Round(f * 1e9))
+		d.nano = &nano
+	}
 	return nil
 }
 

@@ -101,6 +101,9 @@ func (c *Client) explain(r *llm.Request, f *llm.Failure) {
 		f.Message = fmt.Sprintf("%s has no model %q (404): %s; see dsh models", c.host, model, said)
 	case f.Code == llm.CodeConfig && f.Status != 0:
 		f.Message = fmt.Sprintf("%s does not answer as an API (%d): %s; check the base URL %s", c.host, f.Status, said, shownURL(c.options.BaseURL))
+		if u, err := url.Parse(c.options.BaseURL); f.Status == 404 && err == nil && u.Path == "" {
+			f.Message += ": most end in /v1"
+		}
 	case f.Code == llm.CodeConfig:
 		f.Message = fmt.Sprintf("%s; check the base URL %s and the proxy", said, shownURL(c.options.BaseURL))
 	case f.Status >= 300:

@@ -66,7 +66,9 @@ func (d *decoder) verdict(done bool) llm.Finish {
 	case d.said:
 		return llm.Finish{Kind: llm.Stop}
 	case cut:
-		return failed(llm.CodeEmptyResponse, "the output limit was used up before any text, by reasoning: raise max tokens or lower the effort")
+		fin := failed(llm.CodeEmptyResponse, "the output limit was used up before any text, by reasoning: raise max tokens or lower the effort")
+		fin.Failure.Final = true // again it would cost as much and end as it did
+		return fin
 	case d.thought:
 		return failed(llm.CodeEmptyResponse, "the model reasoned and gave no answer")
 	}

@@ -11,6 +11,7 @@ const (
 	noResult  = "[no result: the call was interrupted; it may or may not have run]"
 	noOutput  = "(no output)"
 	goOn      = "Continue." // a request must end with the user or a tool
+	bridging  = "Understood."
 	noMessage = "[%s omitted: the model reads text only]"
 )
 
@@ -35,12 +36,14 @@ type normaliser struct {
 	config      llm.Config
 	replay      bool   // reasoning_content on assistant messages
 	placeholder string // for a message without reasoning
+	shortIDs    bool   // nine letters and digits
 
 	ids   map[string]bool // wire ids in use
 	turns int             // assistant messages so far: names calls without an id
 	group []openCall      // calls of the last assistant message, until all have results
 	held  []message       // came between them; go after the last result
 	last  string          // role of the last final message
+	order arranger
 }
 
 // openCall waits for its result.
@@ -61,7 +64,7 @@ func (n *normaliser) add(m *llm.Message) []message {
 	if len(out) > 0 {
 		n.last = out[len(out)-1].role
 	}
-	return out
+	return n.order.add(out)
 }
 
 // pending is what must follow the final messages for the array to be valid now. It
@@ -75,7 +78,8 @@ func (n *normaliser) pending() []message {
 	if last != "user" && last != "tool" {
 		out = append(out, message{role: "user", content: goOn})
 	}
-	return out
+	order := n.order // a copy: what is pending is not final
+	return order.rest(order.add(out))
 }
 
 // results are those of the open group, in the order of its calls, and then what was
@@ -115,11 +119,21 @@ func (n *normaliser) assistant(m *llm.Message) []message {
 	return []message{w}
 }
 
+// bridge is what an assistant says between a result and the user.
+func (n *normaliser) bridge() *message {
+	w := message{role: "assistant", content: bridging}
+	if n.replay {
+		reasoning := n.placeholder
+		w.reasoning = &reasoning
+	}
+	return &w
+}
+
 func (n *normaliser) calls(m *llm.Message) []call {
 	var calls []call
 	for i, b := range m.Calls() {
 		id := clean(b.ID)
-		c := call{id: n.freeID(wireID(id, n.turns, i)), name: wireName(clean(b.Name)), arguments: wireArguments(b.Arguments)}
+		c := call{id: n.freeID(n.wireID(id, i)), name: wireName(clean(b.Name)), arguments: wireArguments(b.Arguments)}
 		calls = append(calls, c)
 		n.group = append(n.group, openCall{wireID: c.id, id: id})
 	}

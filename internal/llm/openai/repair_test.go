@@ -32,8 +32,8 @@ func (s *teacher) respond(r *http.Request) (*http.Response, error) {
 
 func (s *teacher) ask() *llm.Request {
 	r := ask("hi")
-	r.Messages = append(r.Messages, says("ok"), userSays("more"))
-	r.Header.Config.MaxTokens = 50_000
+	r.Messages = append(r.Messages, userSays("then"), calls1(callBlock("call_1", "x", "{}")), result("call_1", "A"), userSays("and"), userSays("more"))
+	r.Header.Config.MaxTokens, r.Header.Config.ReasoningEffort = 50_000, "high"
 	r.BeforeSend = func(sent llm.Sent) error {
 		if len(s.sent) != len(s.bodies) {
 			s.t.Errorf("BeforeSend is called after %d requests, for request %d", len(s.bodies), len(s.sent)+1)
@@ -66,7 +66,7 @@ func TestLearnedRepairs(t *testing.T) {
 		}, []string{"reasoning-placeholder"}},
 		{"E40 on an endpoint that was not known to want it", "lenient", func(b string) string {
 			if !strings.Contains(b, `"reasoning_content":" "`) {
-				return "thinking is enabled but reasoning_content is missing in assistant message at index 1"
+				return "thinking is enabled but reasoning_content is missing in assistant message at index 2"
 			}
 			return ""
 		}, []string{"reasoning-content", "reasoning-placeholder"}},
@@ -82,6 +82,69 @@ func TestLearnedRepairs(t *testing.T) {
 			}
 			return ""
 		}, []string{"max-completion-tokens"}},
+		{"V09 no empty content", "lenient", func(b string) string {
+			if strings.Contains(b, `"content":"",`) {
+				return "Invalid request: text content is empty"
+			}
+			return ""
+		}, []string{"no-empty-content"}},
+		{"V07 ids of nine", "lenient", func(b string) string {
+			if strings.Contains(b, `"call_1"`) {
+				return "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."
+			}
+			return ""
+		}, []string{"short-ids"}},
+		{"V21 roles alternate", "lenient", func(b string) string {
+			if strings.Contains(b, `{"role":"user","content":"more"}`) {
+				return "Conversation roles must alternate user/assistant/user/assistant/..."
+			}
+			return ""
+		}, []string{"merge-users"}},
+		{"V22 no user after a tool", "lenient", func(b string) string {
+			if strings.Contains(b, `"content":"A"},{"role":"user"`) {
+				return "Unexpected role 'user' after role 'tool'"
+			}
+			return ""
+		}, []string{"bridge-results"}},
+		{"V27 no reasoning", "deepseek", func(b string) string {
+			if strings.Contains(b, "reasoning_content") {
+				return "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]"
+			}
+			return ""
+		}, []string{"no-reasoning-content"}},
+		{"V33 no thinking switch", "deepseek", func(b string) string {
+			if strings.Contains(b, `"thinking":`) {
+				return "thinking: Extra inputs are not permitted"
+			}
+			return ""
+		}, []string{"no-thinking"}},
+		{"V33 no effort", "lenient", func(b string) string {
+			if strings.Contains(b, `"reasoning_effort":`) {
+				return "Unrecognized request argument supplied: reasoning_effort"
+			}
+			return ""
+		}, []string{"no-reasoning-effort"}},
+		{"V30 no room for the answer", "lenient", func(b string) string {
+			if !strings.Contains(b, `"max_tokens":16384`) {
+				return "This model's maximum context length is 65536 tokens. However, you requested 50101 tokens (101 in the messages, 50000 in the completion)"
+			}
+			return ""
+		}, []string{"max-tokens=16384"}},
+		{"V30 in vLLM's words", "lenient", func(b string) string {
+			if !strings.Contains(b, `"max_tokens":512`) {
+				return "'max_tokens' or 'max_completion_tokens' is too large: 50000. This model's maximum context length is 2048 tokens and your request has 19 input tokens (50000 > 2048 - 19)."
+			}
+			return ""
+		}, []string{"max-tokens=512"}},
+		{"V31 the field and its largest value", "lenient", func(b string) string {
+			switch {
+			case strings.Contains(b, `"max_tokens"`):
+				return "Unsupported parameter: 'max_tokens', use 'max_completion_tokens'"
+			case !strings.Contains(b, `"max_completion_tokens":8192`):
+				return "Invalid max_completion_tokens value, the valid range of max_completion_tokens is [1, 8192]"
+			}
+			return ""
+		}, []string{"max-completion-tokens", "max-tokens=8192"}},
 		{"E43 and U10", "lenient", func(b string) string {
 			switch {
 			case strings.Contains(b, `"max_tokens"`):
@@ -111,7 +174,7 @@ func TestLearnedRepairs(t *testing.T) {
 			for i, sent := range s.sent {
 				known := min(i, len(tc.repairs))
 				if !slices.Equal(sent.Repairs, tc.repairs[:known]) || sent.Repairs == nil || sent.SHA256 != s.digests[i] || sent.Bytes != len(s.bodies[i]) ||
-					sent.Messages != 3 || sent.Profile != tc.profile || sent.Wire != Wire {
+					sent.Messages != strings.Count(s.bodies[i], `"role":`) || sent.Profile != tc.profile || sent.Wire != Wire {
 					t.Errorf("request %d: %+v", i, sent)
 				}
 				again, n, err := NewEncoder(p).Body(r, sent.Repairs) // what audit does
@@ -164,6 +227,17 @@ func TestOtherRefusalsTeachNothing(t *testing.T) {
 	}
 	if _, ok := learn(profiles[0], nil, 500, "stream_options"); ok {
 		t.Error("a server error teaches")
+	}
+	for _, text := range []string{
+		"the reasoning_content of message 3 is too long", "the model's thinking stopped",
+		"This model's maximum context length is 65536 tokens. However, you requested 66343 tokens (62247 in the messages, 4096 in the completion)", // a shorter conversation helps, not a shorter answer
+		"This model's maximum context length is 0 tokens and your request has 19 input tokens", "the valid range of temperature is [0, 2]",
+	} {
+		for _, p := range profiles {
+			if repair, ok := learn(p, nil, 400, text); ok {
+				t.Errorf("%s learns %s of %q", p.Name, repair, text)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"dsh/internal/llm"
+	"dsh/internal/llm/llmtest"
 )
 
 // wireCase is an answer and what must come of it.
@@ -27,16 +29,40 @@ type wireCase struct {
 	more                   func(*testing.T, outcome)
 }
 
+// check feeds the bytes to the client from memory, and those of a stream also
+// through a server that writes them a few at a time.
 func (w wireCase) check(t *testing.T) {
-	profile := w.profile
-	if profile == "" {
-		profile = "deepseek"
-	}
-	respond := serving(w.stream)
+	profile := cmp.Or(w.profile, "deepseek")
 	if w.resp != nil {
-		respond = func(r *http.Request) (*http.Response, error) { drain(r); return w.resp(), nil }
+		w.judge(t, run(t, newClient(t, profile, func(r *http.Request) (*http.Response, error) { drain(r); return w.resp(), nil }), ask("hi")))
+		return
 	}
-	o := run(t, newClient(t, profile, respond), ask("hi"))
+	w.judge(t, run(t, newClient(t, profile, serving(w.stream)), ask("hi")))
+	server := serveRaw(t, w.stream)
+	w.judge(t, run(t, newClient(t, profile, server.Pipe().RoundTrip), ask("hi")))
+	if err := server.Done(); err != nil {
+		t.Error(err)
+	}
+}
+
+// serveRaw is a server that answers one request with exactly these bytes.
+func serveRaw(t *testing.T, stream string) *llmtest.Server {
+	t.Helper()
+	var escaped strings.Builder
+	for _, c := range []byte(stream) {
+		fmt.Fprintf(&escaped, `\x%02x`, c)
+	}
+	script, err := llmtest.Parse("raw", strings.NewReader("lenient\n== bytes\nsplit 61\nraw "+escaped.String()+"\neof\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := llmtest.NewServer(script)
+	t.Cleanup(func() { _ = server.Close() })
+	return server
+}
+
+func (w wireCase) judge(t *testing.T, o outcome) {
+	t.Helper()
 	kind := w.kind
 	if kind == "" {
 		kind = llm.Stop
@@ -81,6 +107,9 @@ func usageString(u *llm.Usage) string {
 	}
 	if u.ReasoningTokens != nil {
 		s += fmt.Sprintf(" reasoning %d", *u.ReasoningTokens)
+	}
+	if u.CostNano != nil {
+		s += fmt.Sprintf(" nano %d", *u.CostNano)
 	}
 	return s
 }
@@ -269,6 +298,7 @@ func TestToolCallFragments(t *testing.T) {
 		{name: "T20 a finish for calls, without calls", stream: ff("tool_calls") + dd, code: llm.CodeEmptyResponse},
 		{name: "T20 with text", stream: contentA + ff("tool_calls") + dd, text: "a"},
 		withIDs(calls("T23 two calls with one id", cc(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"y","arguments":"{}"}}]}`)+end, `x({});y({})`), "a a#2"),
+		{name: "T24 a signature on a call", stream: tt(`"index":0,"id":"c","type":"function","function":{"name":"x","arguments":"{}"},"extra_content":{"google":{"thought_signature":"S"}}`) + end, calls: "x({})", kind: llm.ToolCalls},
 		{name: "T25 text, calls, text", stream: contentA + tt(`"index":0,"id":"c","function":{"name":"x","arguments":"{}"}`) + cc(`{"content":"b"}`) + end, text: "ab", calls: "x({})", kind: llm.ToolCalls},
 		calls("T26 sixty calls", sixty.String()+end, sixtyWant.String()[1:]),
 		{name: "T27 the model called wrongly", stream: ee(`{"message":"Failed to call a function","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=x"}`), code: llm.CodeToolFormat, says: "Failed to call a function", more: func(t *testing.T, o outcome) {
@@ -310,6 +340,10 @@ func TestUsage(t *testing.T) {
 		{name: "U05 x_groq", stream: done(raw(`{"choices":[],"x_groq":{"id":"q","usage":{"prompt_tokens":23,"completion_tokens":19,"total_tokens":42}}}`)), usage: "in 23 out 19"},
 		{name: "U06 running totals", stream: raw(`{"choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":10,"completion_tokens":1}}`) + finish(`{"prompt_tokens":10,"completion_tokens":5}`) + dd, usage: "in 10 out 5"},
 		{name: "U06 zero first", stream: raw(`{"choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":0,"completion_tokens":0}}`) + ff("stop") + uu(`"prompt_tokens":12,"completion_tokens":5`) + dd, usage: "in 12 out 5"},
+		{name: "U07 the provider's price", stream: done(uu(`"prompt_tokens":3,"completion_tokens":4,"cost":0.0012,"cost_details":{"upstream_inference_cost":null}`)), usage: "in 3 out 4 nano 1200000"},
+		{name: "U07 no price", stream: done(uu(`"prompt_tokens":3,"completion_tokens":4,"cost":"n/a"`)), usage: "in 3 out 4"},
+		{name: "U07 impossible prices", stream: done(uu(`"prompt_tokens":3,"completion_tokens":4,"cost":-1`) + uu(`"prompt_tokens":3,"completion_tokens":4,"cost":1e300`)), usage: "in 3 out 4"},
+		{name: "U12 a total of its own", stream: done(uu(`"prompt_tokens":10,"completion_tokens":7,"total_tokens":12,"completion_tokens_details":{"reasoning_tokens":5}`)), usage: "in 10 out 7 reasoning 5"},
 		{name: "U08 none", stream: plain, usage: "none"},
 		{name: "U09 odd numbers", stream: done(uu(`"prompt_tokens":12.0,"completion_tokens":"7","prompt_tokens_details":null`)), usage: "in 12 out 7"},
 		{name: "U09 impossible numbers", stream: done(uu(`"prompt_tokens":10,"completion_tokens":-3,"prompt_cache_hit_tokens":50,"completion_tokens_details":{"reasoning_tokens":9}`)), usage: "in 0 out 0 read 10 reasoning 0"},

@@ -15,6 +15,7 @@ import (
 // What the strictest of the endpoints take.
 const (
 	maxCallID   = 40 // OpenAI, when an id is replayed
+	shortID     = 9  // Mistral, exactly
 	maxToolName = 64
 	maxTools    = 128
 	nameHash    = 8       // hex digits that keep shortened names apart
@@ -22,21 +23,25 @@ const (
 )
 
 var (
-	idPattern   = regexp.MustCompile(`^[A-Za-z0-9_.:-]+$`)
-	namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-	notName     = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+	idPattern    = regexp.MustCompile(`^[A-Za-z0-9_.:-]+$`)
+	shortPattern = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
+	namePattern  = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	notName      = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 )
 
 // wireID is a pure function of the call's id, or of its place when it has none: the
 // bytes of a message must not depend on what else is in the history.
-func wireID(id string, turn, i int) string {
-	if id == "" {
-		return "call_" + strconv.Itoa(turn) + "_" + strconv.Itoa(i)
+func (n *normaliser) wireID(id string, i int) string {
+	switch {
+	case id == "":
+		id = "call_" + strconv.Itoa(n.turns) + "_" + strconv.Itoa(i)
+	case len(id) > maxCallID || !idPattern.MatchString(id):
+		id = "call_" + hash(id, 24)
 	}
-	if len(id) <= maxCallID && idPattern.MatchString(id) {
-		return id
+	if n.shortIDs && !shortPattern.MatchString(id) {
+		return hash(id, shortID)
 	}
-	return "call_" + hash(id, 24)
+	return id
 }
 
 // freeID makes an id unique within the request.
@@ -45,6 +50,9 @@ func (n *normaliser) freeID(id string) string {
 	for i := 2; n.ids[free]; i++ {
 		suffix := "_" + strconv.Itoa(i)
 		free = id[:min(len(id), maxCallID-len(suffix))] + suffix
+		if n.shortIDs {
+			free = hash(free, shortID)
+		}
 	}
 	n.ids[free] = true
 	return free
