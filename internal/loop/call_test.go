@@ -48,9 +48,9 @@ func TestTL21EmptyArgumentsAreAnEmptyObject(t *testing.T) {
 func TestTL23MetaStandsInTheEvent(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		display := session.Display{Kind: session.ShowText, Verb: "Probe", Facts: []string{"3 lines"}}
-		seen := session.FileVersion{Path: "/work/a", SHA256: strings.Repeat("a", 64), Size: 1}
+		seen := session.FileVersion{Path: "/repo/a", SHA256: strings.Repeat("a", 64), Size: 1}
 		p := &probe{name: "probe", run: func(context.Context, string) (tools.Result, error) {
-			return tools.Result{Text: "ok", Changed: []string{"/work/a"},
+			return tools.Result{Text: "ok", Changed: []string{"/repo/a"},
 				Meta: session.ResultMeta{Display: &display, Seen: []session.FileVersion{seen}}}, nil
 		}}
 		f := newFixture(t, []play{call("probe", "{}"), say("done")}, with(p))
@@ -60,7 +60,7 @@ func TestTL23MetaStandsInTheEvent(t *testing.T) {
 			t.Errorf("the display: %+v", meta.Display)
 		}
 		expect(t, "seen", meta.Seen, []session.FileVersion{seen})
-		expect(t, "changed", of[session.WorkspaceChanged](f), []session.WorkspaceChanged{{Path: "/work/a", CallID: "c1"}})
+		expect(t, "changed", of[session.WorkspaceChanged](f), []session.WorkspaceChanged{{Path: "/repo/a", CallID: "c1"}})
 		for _, m := range f.model.request(1).Messages {
 			if strings.Contains(resultText(m), "3 lines") {
 				t.Error("the model reads what is for people")
@@ -422,7 +422,7 @@ func TestPIP13OneResultForEachCallWhateverHappens(t *testing.T) {
 func TestTP06BlocksThatNoResultMayHold(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		p := &probe{name: "probe", run: func(context.Context, string) (tools.Result, error) {
-			return tools.Result{Blocks: []llm.Block{{Type: llm.ToolCall, ID: "x", Name: "probe"}}, Changed: []string{"/work/a"}}, nil
+			return tools.Result{Blocks: []llm.Block{{Type: llm.ToolCall, ID: "x", Name: "probe"}}, Changed: []string{"/repo/a"}}, nil
 		}}
 		f := newFixture(t, []play{calls("probe", "probe"), say("done")}, with(p))
 		f.prompt("go")
@@ -529,7 +529,7 @@ func TestTP29SuccessAfterTheCancel(t *testing.T) {
 		f.send("go")
 		s.now()
 		f.cancel(true)
-		s.door(arg(1)) <- tools.Result{Text: "the full text", Changed: []string{"/work/a"}, Contexts: []llm.Message{notice("a note")}}
+		s.door(arg(1)) <- tools.Result{Text: "the full text", Changed: []string{"/repo/a"}, Contexts: []llm.Message{notice("a note")}}
 		f.idle()
 		expect(t, "codes", f.codes(), "ABORTED")
 		expect(t, "changed files", len(of[session.WorkspaceChanged](f)), 1)
@@ -645,7 +645,7 @@ func TestTP38FailingHooks(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		var after []string
 		p := &probe{name: "probe", class: policy.Write, run: func(context.Context, string) (tools.Result, error) {
-			return tools.Result{Text: "ok", Changed: []string{"/work/a"}}, nil
+			return tools.Result{Text: "ok", Changed: []string{"/repo/a"}}, nil
 		}}
 		f := newFixture(t, []play{calls("probe", "probe", "refused"), say("done")}, with(p, &probe{name: "refused", run: never(t)}), deny("refused"),
 			hooked(around{before: func(_ context.Context, c Call) (string, error) {

@@ -132,7 +132,7 @@ func newWorld(t testing.TB, o setup) *world {
 		Open:    func(id string) (*Opened, error) { return w.opened(id), nil },
 		Presets: []string{"read-only", "ask", "workspace"},
 		Sessions: func() ([]session.Entry, error) {
-			return []session.Entry{{ID: "99999999-2222-3333-4444-555555555555", Title: "Another", Cwd: "/work/shop", LastUse: w.now.UnixMilli()}}, nil
+			return []session.Entry{{ID: "99999999-2222-3333-4444-555555555555", Title: "Another", Cwd: "/home/shop", LastUse: w.now.UnixMilli()}}, nil
 		},
 		Models:  func() []llm.ModelInfo { return []llm.ModelInfo{{Provider: "script", Name: "flash", Window: 64000}} },
 		Present: present,
@@ -161,8 +161,8 @@ func (w *world) opened(id string) *Opened {
 	if id == "" {
 		id = session.NewID()
 	}
-	return &Opened{Agent: w, Events: &noEvents{}, Status: make(chan bool), Header: session.Header{ID: id, Cwd: "/work/shop"},
-		Cwd: "/work/shop", Model: "script/flash", Preset: "ask",
+	return &Opened{Agent: w, Events: &noEvents{}, Status: make(chan bool), Header: session.Header{ID: id, Cwd: "/home/shop"},
+		Cwd: "/home/shop", Model: "script/flash", Preset: "ask",
 		Files:    func(query string, n int) ([]string, string) { return []string{"main.go", "文档.md"}, "2 of 2" },
 		SetModel: func(name, effort string) (string, error) { return name, nil },
 		SetPreset: func(p string) error {
