@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -83,11 +85,28 @@ func newModelsCommand(s streams) *cobra.Command {
 				if m.Unverified {
 					note = "  (unverified)"
 				}
-				if _, err := fmt.Fprintf(s.out, "%-28s  %9d tokens window  %7d output%s\n", m.Provider+"/"+m.Name, m.Window, m.MaxOutput, note); err != nil {
+				if _, err := fmt.Fprintf(s.out, "%-28s  %9d tokens window  %7d output  %s%s\n", m.Provider+"/"+m.Name, m.Window, m.MaxOutput, priceText(m, time.Now()), note); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
+}
+
+// priceText is what a million tokens cost at a time.
+func priceText(m llm.ModelInfo, at time.Time) string {
+	if m.Price == nil {
+		return "price n/a"
+	}
+	usd := func(nano int64) string { return "$" + strconv.FormatFloat(float64(nano)/1000, 'f', -1, 64) }
+	p := m.Price(at)
+	text := fmt.Sprintf("%s in, %s cached, %s out a million", usd(p.Input), usd(p.CacheRead), usd(p.Output))
+	if m.Provider != "deepseek" {
+		return text
+	}
+	if llm.DeepSeekPeak(at) {
+		return text + " now, at peak"
+	}
+	return text + " now, off peak"
 }

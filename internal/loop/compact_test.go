@@ -79,7 +79,7 @@ func (f *fixture) asides() []*llm.Request {
 	return list
 }
 
-func TestCO01BelowTheThresholdNothingHappens(t *testing.T) {
+func TestCO01CMP01BelowTheThresholdNothingHappens(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{counted("one", 700), say("two")}, window(1000))
 		f.prompt("go")
@@ -107,7 +107,7 @@ func TestCO01TheProvidersCountAndTheBatchDecide(t *testing.T) {
 	}
 }
 
-func TestCO03TheCutNeverSplitsACallFromItsResult(t *testing.T) {
+func TestCO03CMP05TheCutNeverSplitsACallFromItsResult(t *testing.T) {
 	t.Parallel()
 	user := session.Node{Message: &llm.Message{Role: llm.User, Content: []llm.Block{llm.TextBlock("u")}}}
 	calls := func(ids ...string) session.Node {
@@ -164,7 +164,7 @@ func TestCO04APruneMayBeEnough(t *testing.T) {
 	})
 }
 
-func TestCO04ASummaryOverThePrunedSurface(t *testing.T) {
+func TestCO04CMP02ASummaryOverThePrunedSurface(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var plays []play
 		for i := range 5 {
@@ -311,7 +311,7 @@ func TestH04ASteerMeanwhileIsDeliveredOnce(t *testing.T) {
 	})
 }
 
-func TestCO12TheRequestIsThePrefixAndAnInstruction(t *testing.T) {
+func TestCO12CMP03TheRequestIsThePrefixAndAnInstruction(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := longTalk(t, []play{say("the sum"), say("done")})
 		before, _ := f.log.Messages()

@@ -65,6 +65,8 @@ func TestContextUse(t *testing.T) {
 	check("all parts of it", 759, 75, true)
 	feed(&s, now, answerOf("p", "m", nil), answerOf("p", "m", &llm.Usage{}))
 	check("what nobody counted changes nothing", 759, 75, true)
+	feed(&s, now, CompactionSummary{ShadowedTokenCount: 600})
+	check("what was compacted is gone", 159, 15, true)
 	feed(&s, now, RequestContext{Model: "of unknown window"})
-	check("another model", 759, 0, false)
+	check("another model", 159, 0, false)
 }

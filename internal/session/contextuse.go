@@ -3,7 +3,7 @@ package session
 // ContextUse is the meter of the context that people are shown: everybody who shows
 // one folds it, so that all show the same number.
 type ContextUse struct {
-	Used   int // tokens of the last request and its answer, as the provider counted; 0 unknown
+	Used   int // tokens of the last request and its answer, as the provider counted, less what was compacted since; 0 unknown
 	Window int // tokens of the model in force; 0 unknown
 }
 
@@ -15,12 +15,12 @@ func (c *ContextUse) Apply(ev *Event) {
 		if p.ContextWindow != nil {
 			c.Window = *p.ContextWindow
 		}
+	case CompactionSummary: // the count of the next answer is exact again
+		c.Used = max(0, c.Used-p.ShadowedTokenCount)
 	case AssistantMessage:
 		if p.Usage != nil && p.Usage.Context() > 0 {
 			c.Used = p.Usage.Context()
 		}
-	case CompactionSummary: // the next answer counts exactly again
-		c.Used = max(0, c.Used-p.ShadowedTokenCount)
 	}
 }
 

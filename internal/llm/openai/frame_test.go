@@ -1,9 +1,13 @@
 package openai
 
 import (
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+
+	"dsh/internal/llm"
 )
 
 // frames is what a framer makes of a stream that comes in pieces of the given size.
@@ -90,3 +94,62 @@ func FuzzStream(f *testing.F) {
 		}
 	})
 }
+
+// FuzzNoByteIsLost writes a text as answer, reasoning and arguments, cut anywhere and
+// framed in every way, and wants the same bytes back.
+func FuzzNoByteIsLost(f *testing.F) {
+	for i, seed := range []string{"a", "two\nlines\r\n\r\n", "data: [DONE]\n\n", ": ping", "<think>no</think>", "<｜DS", "1 < 2 <|", "阴气😀", "\"\\\u0000", " \n", "{\"error\":1}"} {
+		f.Add(seed, uint8(i), uint8(i), uint8(i+1))
+	}
+	f.Fuzz(func(t *testing.T, text string, piece, framing, size uint8) {
+		want := strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "\uFFFD")
+		if want == "" || strings.Contains(want, "DSML") {
+			return
+		}
+		arguments := string(appendString([]byte(`{"a":`), want)) + "}"
+		var stream strings.Builder
+		send := func(field, value string, delta func(quoted string) string) {
+			for runes := []rune(value); len(runes) > 0; {
+				n := min(int(piece%7)+1, len(runes))
+				stream.WriteString(delta(`"` + field + `":` + string(appendString(nil, string(runes[:n])))))
+				runes = runes[n:]
+			}
+		}
+		plainDelta := func(s string) string { return cc("{" + s + "}") }
+		send("reasoning_content", want, plainDelta)
+		send("content", want, plainDelta)
+		stream.WriteString(tt(`"index":0,"id":"c","function":{"name":"x","arguments":""}`))
+		send("arguments", arguments, func(s string) string { return tt(`"index":0,"function":{` + s + `}`) })
+		whole := stream.String() + ff("tool_calls") + dd
+		switch framing % 5 {
+		case 1:
+			whole = strings.ReplaceAll(whole, "\n", "\r\n")
+		case 2:
+			whole = strings.ReplaceAll(whole, "\n", "\r")
+		case 3:
+			whole = strings.ReplaceAll(whole, "data: ", ": ping\nid: 1\ndata:")
+		case 4:
+			whole = strings.ReplaceAll(whole, `,"finish_reason"`, "\ndata: ,\"finish_reason\"")
+		}
+		respond := func(r *http.Request) (*http.Response, error) {
+			drain(r)
+			return readInPieces(whole, int(size)+1), nil
+		}
+		o := run(t, newClient(t, "deepseek", respond), ask("hi"))
+		if o.text() != want || o.reasoning() != want || o.calls() != "x("+arguments+")" || o.fin.Kind != llm.ToolCalls {
+			t.Fatalf("framing %d: %s %q\ntext %q\nreasoning %q\ncalls %q\nwant %q", framing%5, o.fin.Kind, o.message(), o.text(), o.reasoning(), o.calls(), want)
+		}
+	})
+}
+
+// readInPieces is a stream that is read in pieces of the given size.
+func readInPieces(whole string, size int) *http.Response {
+	return stream(&sized{strings.NewReader(whole), size})()
+}
+
+type sized struct {
+	io.Reader
+	size int
+}
+
+func (s *sized) Read(p []byte) (int, error) { return s.Reader.Read(p[:min(len(p), s.size)]) }

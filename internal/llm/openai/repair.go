@@ -96,6 +96,9 @@ var (
 	noRoom         = regexp.MustCompile(`(?is)maximum context length is (\d+) tokens.*?(?:\((\d+) in the messages|has (\d+) input tokens)`)
 )
 
+// wrongValue is a refusal of what a field holds: the user chose it and is told.
+var wrongValue = regexp.MustCompile(`(?i)supported values|(?:unsupported|invalid) value`)
+
 // lessons are refusals that say by their words alone what would be taken.
 var lessons = []struct {
 	says   *regexp.Regexp
@@ -151,7 +154,7 @@ func lesson(p Profile, known []string, text string) string {
 		return repairTokensField
 	}
 	for _, l := range lessons {
-		if l.says.MatchString(text) {
+		if l.says.MatchString(text) && !wrongValue.MatchString(text) {
 			return l.repair
 		}
 	}

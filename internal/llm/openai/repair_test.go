@@ -229,6 +229,7 @@ func TestOtherRefusalsTeachNothing(t *testing.T) {
 		t.Error("a server error teaches")
 	}
 	for _, text := range []string{
+		"Unsupported value: 'reasoning_effort' does not support 'minimal' with this model. Supported values are: 'low', 'medium', and 'high'.",
 		"the reasoning_content of message 3 is too long", "the model's thinking stopped",
 		"This model's maximum context length is 65536 tokens. However, you requested 66343 tokens (62247 in the messages, 4096 in the completion)", // a shorter conversation helps, not a shorter answer
 		"This model's maximum context length is 0 tokens and your request has 19 input tokens", "the valid range of temperature is [0, 2]",
