@@ -49,8 +49,8 @@ var alias = map[string]string{"exit": "quit", "clear": "new", "sessions": "resum
 // changing are the commands that must not run beside a turn.
 var changing = []string{"model", "effort", "resume", "new"}
 
-// command runs one. A name that does not exist is an error with the nearest ones:
-// nothing is sent.
+// command runs one; the history keeps it. A name that does not exist is an error with
+// the nearest ones: nothing is sent.
 func (m *model) command(name, args string) tea.Cmd {
 	if to, ok := alias[name]; ok {
 		name = to
@@ -60,13 +60,13 @@ func (m *model) command(name, args string) tea.Cmd {
 	}
 	for _, c := range builtins {
 		if c.name == name {
-			m.clearDraft()
+			m.dropDraft()
 			return c.run(m, args)
 		}
 	}
 	for _, c := range m.o.Commands {
 		if c.Name == name {
-			m.clearDraft()
+			m.dropDraft()
 			return func() tea.Msg {
 				text, err := c.Run(m.ctx, args)
 				if err != nil {
@@ -132,7 +132,8 @@ func (m *model) showKeys() {
 	for _, part := range []struct {
 		title string
 		mode  mode
-	}{{"Idle", inIdle}, {"While a turn runs", inRunning}, {"A question waits", inApproval}, {"In lists", inList}, {"In the transcript", inPager}} {
+	}{{"Idle", inIdle}, {"While a turn runs", inRunning}, {"In the completion", inPopup}, {"In the search of prompts", inSearch}, {"A question waits", inApproval},
+		{"In lists", inList}, {"In the list of waiting messages", inQueue}, {"In the transcript", inPager}} {
 		rows = append(rows, m.th.strong(part.title))
 		for _, row := range m.keys.list(part.mode) {
 			rows = append(rows, "  "+row)

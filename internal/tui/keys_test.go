@@ -219,8 +219,15 @@ func TestKEY2EveryBindingIsListedOnceAndNamedTruly(t *testing.T) {
 	w.typed("x")
 	screens = append(screens, w.frame())
 	w.press("f1")
-	for _, row := range w.m.pager.list.View() {
-		screens = append(screens, row)
+	listed := ""
+	for i := range w.m.pager.items() {
+		listed += w.m.pager.text(i) + "\n"
+	}
+	screens = append(screens, listed)
+	for _, b := range keymap {
+		if b.help != "" && !strings.Contains(listed, strings.Join(b.keys, ", ")) {
+			t.Errorf("/keys does not list %s", b.action)
+		}
 	}
 	for _, text := range screens {
 		for _, key := range named.FindAllString(text, -1) {
