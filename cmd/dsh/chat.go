@@ -1,14 +1,14 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -23,18 +23,21 @@ type chat struct {
 	s       streams
 	e       *engine
 	view    *chatView
+	tally   *tally // of the last turn, nil before the first
 	reader  *session.Reader
-	lines   <-chan string
+	lines   <-chan typed
 	signals <-chan os.Signal
 	status  <-chan bool // of the agent, in order
 	idle    chan struct{}
 	done    chan error // of a compaction
 
 	running bool
-	compact bool   // a compaction that was asked for runs
-	asked   string // id of the question on screen
-	leaving bool   // a ctrl+c came while nothing ran
-	stopped bool   // a ctrl+c ended the running turn
+	compact bool         // a compaction that was asked for runs
+	asked   string       // id of the question on screen
+	asks    atomic.Int64 // questions that were put, for the lines' reader
+	leaving bool         // a ctrl+c came while nothing ran
+	stopped bool         // a ctrl+c ended the running turn
+	unsent  error        // of the first line that was not sent
 }
 
 // newResumeCommand is the chat over a stored session.
@@ -68,7 +71,8 @@ func chatPrompt(cmd *cobra.Command, args []string) (string, error) {
 	return "", noCommand(cmd, args)
 }
 
-// runChat talks until the input ends or the user leaves.
+// runChat talks until the input ends or the user leaves. A person has seen how it went;
+// a script is told by the exit code of its last turn.
 func runChat(ctx context.Context, s streams, o engineOptions, prompt string) error {
 	status := make(chan bool, 64)
 	o.asks = isTerminal(s.in)
@@ -78,24 +82,60 @@ func runChat(ctx context.Context, s streams, o engineOptions, prompt string) err
 		return err
 	}
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer signal.Stop(signals)
-	c := &chat{s: s, e: e, view: newChatView(s, newCards(e.tools.Present)), reader: e.log.Reader(e.log.NextSeq()),
-		lines: readLines(s.in), signals: signals, status: status, idle: make(chan struct{}, 1), done: make(chan error, 1)}
+	c := &chat{s: s, e: e, view: newChatView(s, newCards(e.tools.Present)),
+		reader: e.log.Reader(e.log.NextSeq()), signals: signals, status: status, idle: make(chan struct{}, 1), done: make(chan error, 1)}
+	c.lines = readLines(s.in, &c.asks)
 	defer c.reader.Close()
 	c.greet()
 	if prompt != "" {
 		c.send(prompt)
 	}
 	got := c.loop(ctx)
-	err = e.close()
-	c.view.events(c.reader.Next())
-	c.view.end()
-	fmt.Fprintf(s.err, "session %s (dsh resume %[1]s)\n", shortID(e.log.Header().ID))
-	if got != nil {
-		return errors.Join(err, &exitError{code: exitSignal + int(got.(syscall.Signal))})
+	err = errors.Join(c.unsent, e.agent.Err())
+	if closeErr := e.close(); err == nil {
+		err = closeErr // otherwise it is most likely the same again
 	}
-	return err
+	c.show()
+	c.view.end()
+	if len(e.agent.Queue()) > 0 && !isTerminal(s.in) {
+		fmt.Fprintln(s.err, "dsh: prompts that were not sent are kept with the session")
+	}
+	if e.log.NextSeq() > 0 {
+		fmt.Fprintf(s.err, "session %s (dsh resume %[1]s)\n", shortID(e.log.Header().ID))
+	}
+	return c.verdict(got, err)
+}
+
+// verdict is what the conversation ends with: what a run of its last turn would.
+func (c *chat) verdict(got os.Signal, err error) error {
+	switch {
+	case got != nil:
+		return errors.Join(err, &exitError{code: exitSignal + int(got.(syscall.Signal))})
+	case c.view.out.err != nil:
+		return fmt.Errorf("write the conversation: %w", c.view.out.err)
+	case err != nil || isTerminal(c.s.in) || c.tally == nil:
+		return err
+	}
+	if code := c.tally.code(nil); code != exitOK {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// show prints what has happened since it was last called.
+func (c *chat) show() {
+	events := c.reader.Next()
+	for i := range events {
+		if events[i].Type == session.TypeTurnStart {
+			c.tally = newTally("")
+		}
+		if c.tally != nil {
+			c.tally.apply(&events[i])
+		}
+	}
+	c.view.events(events)
 }
 
 func (c *chat) greet() {
@@ -112,27 +152,25 @@ func (c *chat) greet() {
 }
 
 // loop is the conversation. It returns the signal that ended it, nil when the user
-// left.
+// left or nobody reads on. A person who ends the input leaves, also while a turn runs
+// or asks something; the end of a file or a pipe waits for the turns that are under way.
 func (c *chat) loop(ctx context.Context) os.Signal {
 	lines := c.lines
-	for {
+	for c.view.out.err == nil {
 		select {
 		case line, ok := <-lines:
-			if !ok {
-				if lines = nil; !c.busy() {
-					return nil
-				}
+			if ok && !c.line(ctx, line) {
 				continue
 			}
-			if c.line(ctx, line) {
+			if lines = nil; isTerminal(c.s.in) || !c.busy() {
 				return nil
 			}
 		case <-c.reader.Wake():
-			c.view.events(c.reader.Next())
+			c.show()
 			c.ask()
 		case c.running = <-c.status:
 			c.stopped = false
-			c.view.events(c.reader.Next())
+			c.show()
 			if !c.running && !c.compact {
 				go c.awaitIdle(ctx)
 			}
@@ -147,16 +185,18 @@ func (c *chat) loop(ctx context.Context) os.Signal {
 			}
 			c.view.prompt()
 		case sig := <-c.signals:
-			if sig != os.Interrupt {
-				return sig
-			}
-			if c.interrupt() {
+			switch {
+			case sig == syscall.SIGPIPE: // the write has failed, which is enough
+			case sig != os.Interrupt || !isTerminal(c.s.in):
+				return sig // a script's next prompt does not expect that the last was cut off
+			case c.interrupt():
 				return nil
 			}
 		case <-ctx.Done():
 			return nil
 		}
 	}
+	return nil
 }
 
 // awaitIdle says when the agent is idle, which it is a moment after its status says
@@ -175,10 +215,14 @@ func (c *chat) awaitIdle(ctx context.Context) {
 // behind.
 func (c *chat) busy() bool { return c.running || c.compact || c.e.agent.Running() }
 
-// line is one line of input. done says that the user leaves.
-func (c *chat) line(ctx context.Context, line string) (done bool) {
+// line is one line of input. done says that the user leaves. What was typed before the
+// last question is thrown away: a line meant for something else must not approve.
+func (c *chat) line(ctx context.Context, line typed) (done bool) {
+	if line.asks < c.asks.Load() {
+		return false
+	}
 	c.leaving = false
-	text := strings.TrimSpace(line)
+	text := strings.TrimSpace(line.text)
 	switch {
 	case c.asked != "":
 		c.answer(text)
@@ -201,13 +245,16 @@ func (c *chat) send(text string) {
 	}
 	if _, err := send(text); err != nil {
 		c.view.note("dsh: not sent: " + err.Error())
+		if !isTerminal(c.s.in) {
+			c.unsent = cmp.Or(c.unsent, err)
+		}
 	}
 }
 
 const chatHelp = `A line is a prompt; while dsh works, it joins the next step.
-ctrl+c interrupts, ctrl+d leaves. /compact [focus] replaces what was said so far by a
-summary. /send sends the messages that were kept from an earlier run, /drop removes
-them, /quit leaves.`
+ctrl+c interrupts, ctrl+d interrupts and leaves. /compact [focus] replaces what was
+said so far by a summary. /send sends the messages that were kept from an earlier run,
+/drop removes them, /quit leaves.`
 
 func (c *chat) command(ctx context.Context, text string) (done bool) {
 	var err error
@@ -300,8 +347,8 @@ func (c *chat) interrupt() (leave bool) {
 	return false
 }
 
-// ask puts the first open question on screen. What was typed before it is thrown
-// away: a line meant for something else must not approve.
+// ask puts the first open question on screen. What was typed and not read yet is thrown
+// away here, what was read already by line.
 func (c *chat) ask() {
 	waiting := c.e.agent.Waiting()
 	if len(waiting) == 0 {
@@ -312,14 +359,7 @@ func (c *chat) ask() {
 		return
 	}
 	discardTyped(c.s.in)
-	for drained := false; !drained; {
-		select {
-		case _, ok := <-c.lines:
-			drained = !ok
-		default:
-			drained = true
-		}
-	}
+	c.asks.Add(1)
 	c.asked = waiting[0].ID
 	c.view.question(waiting[0])
 }
@@ -348,26 +388,6 @@ func (c *chat) answer(text string) {
 		c.view.note("dsh: " + err.Error())
 	}
 	c.asked = ""
-}
-
-// readLines reads input until its end. Its goroutine ends with the process at the
-// latest: nothing can interrupt a blocking read of a terminal.
-func readLines(in io.Reader) <-chan string {
-	lines := make(chan string)
-	go func() {
-		defer close(lines)
-		r := bufio.NewReader(in)
-		for {
-			line, err := r.ReadString('\n')
-			if line != "" {
-				lines <- line
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	return lines
 }
 
 // where says what this session works with, for the greeting.

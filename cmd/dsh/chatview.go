@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"dsh/internal/llm"
@@ -13,7 +12,7 @@ import (
 // chatView prints a conversation as it happens: answers stream, each call is one
 // line that its result completes.
 type chatView struct {
-	out     io.Writer
+	out     *output
 	text    *termtext.Writer
 	cards   *cards
 	person  bool            // somebody sits at a terminal
@@ -24,7 +23,8 @@ type chatView struct {
 }
 
 func newChatView(s streams, c *cards) *chatView {
-	return &chatView{out: s.out, text: termtext.NewWriter(s.out), cards: c, person: isTerminal(s.in) && isTerminal(s.out)}
+	out := &output{to: s.out}
+	return &chatView{out: out, text: termtext.NewWriter(out), cards: c, person: isTerminal(s.in) && isTerminal(s.out)}
 }
 
 func (v *chatView) events(events []session.Event) {

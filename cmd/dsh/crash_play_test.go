@@ -78,14 +78,14 @@ type life struct {
 	dir, home, work, journal string
 }
 
-// files are in the workspace before the play.
-var files = map[string]string{"a.txt": "alpha\n", "b.txt": "beta\n", "notes.txt": "begin\nend\n"}
+// seeds are in the workspace before the play.
+var seeds = map[string]string{"a.txt": "alpha\n", "b.txt": "beta\n", "notes.txt": "begin\nend\n"}
 
 func (s *scene) newLife() *life {
 	dir := filepath.Join(s.dir, fmt.Sprint(s.lives.Add(1)))
 	l := &life{s, dir, filepath.Join(dir, "home"), filepath.Join(dir, "work"), filepath.Join(dir, "journal")}
 	err := os.MkdirAll(l.work, 0o700)
-	for name, content := range files {
+	for name, content := range seeds {
 		err = errors.Join(err, os.WriteFile(filepath.Join(l.work, name), []byte(content), 0o600))
 	}
 	if err != nil {

@@ -54,6 +54,13 @@ type screen struct {
 
 func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t term.Options) error {
 	o.asks = true
+	if !o.trust {
+		trusted, err := askTrust(ctx, s, o, t)
+		if err != nil {
+			return err
+		}
+		o.trust = trusted
+	}
 	sc := &screen{s: s, o: o}
 	first, e, err := sc.open(o)
 	if err != nil {
@@ -159,7 +166,7 @@ func (e *engine) setModel(s streams, o engineOptions, name, effort string) (stri
 	}
 	o.model, o.effort = name, effort
 	o.flags = map[string]bool{"model": true, "effort": effort != ""}
-	settings, err := config.Load(paths, s.getenv, o.settings(), o.trust)
+	settings, err := config.Load(paths, s.getenv, o.settings(), o.trust && startedIn(s, o, paths))
 	if err != nil {
 		return "", err
 	}
@@ -170,6 +177,17 @@ func (e *engine) setModel(s streams, o engineOptions, name, effort string) (stri
 	e.agent.SetRoute(route)
 	e.model = route.Config
 	return modelName(route.Config), nil
+}
+
+// startedIn reports whether dsh was started in a project: trust is for that one, and not
+// for that of a session from elsewhere.
+func startedIn(s streams, o engineOptions, paths config.Paths) bool {
+	cwd, err := workingDir(o.dir)
+	if err != nil {
+		return false
+	}
+	start, err := config.Resolve(s.getenv, cwd)
+	return err == nil && start.Project == paths.Project
 }
 
 func (e *engine) setPreset(name string) error {

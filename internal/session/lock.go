@@ -17,19 +17,36 @@ import (
 // process dies, however it dies.
 type writerLock struct{ f *flock.Flock }
 
-// A list that asks whether a session is being written holds its lock for a moment:
-// who gets no lock tries again.
+// Who gets no lock tries again: a list that asks whether a session is being written
+// holds it for a moment. A process that a killed writer had just forked holds it until
+// it has become another program, which takes longer on a busy machine.
 const (
 	lockTries = 3
+	deadTries = 200 // when the writer is known to be dead: a second
 	lockAgain = 5 * time.Millisecond
 )
+
+func triesFor(dir string) int {
+	if pid := writtenPID(dir); pid > 0 && !alive(pid) {
+		return deadTries
+	}
+	return lockTries
+}
+
+func alive(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
 
 // lockDir takes the lock of the session in dir, or says at once who has it.
 func lockDir(dir string) (*writerLock, error) {
 	path, log := filepath.Join(dir, lockName), filepath.Join(dir, logName)
 	f := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(fileMode))
 	got, err := f.TryLock()
-	for n := 1; err == nil && !got && n < lockTries; n++ {
+	for n := 1; err == nil && !got && n < triesFor(dir); n++ {
 		time.Sleep(lockAgain)
 		got, err = f.TryLock()
 	}
@@ -37,7 +54,11 @@ func lockDir(dir string) (*writerLock, error) {
 		return nil, &WriteError{Path: log, Cause: fmt.Errorf("lock it: %w", err)}
 	}
 	if !got {
-		return nil, &LockedError{Path: log, PID: writtenPID(dir)}
+		pid := writtenPID(dir)
+		if !alive(pid) {
+			pid = 0
+		}
+		return nil, &LockedError{Path: log, PID: pid}
 	}
 	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), fileMode); err != nil {
 		// The pid is only for people; a full disk must not keep a session closed.
@@ -71,10 +92,7 @@ func writtenPID(dir string) int {
 // only while somebody has the lock. It is for people, not for decisions.
 func holder(dir string) int {
 	pid := writtenPID(dir)
-	if pid == 0 {
-		return 0
-	}
-	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
+	if !alive(pid) {
 		return 0
 	}
 	f := flock.New(filepath.Join(dir, lockName), flock.SetFlag(os.O_RDONLY))

@@ -34,6 +34,7 @@ func init() {
 		{"permissions", "[preset]", "what is allowed without asking", (*model).setPreset},
 		{"resume", "[id]", "open another session", (*model).resume},
 		{"new", "", "begin a new session", func(m *model, _ string) tea.Cmd { return m.openSession("") }},
+		{"continue", "", "go on with an interrupted or failed turn", func(m *model, _ string) tea.Cmd { m.send("Continue.", m.open.Agent.Followup); return nil }},
 		{"rename", "<title>", "name this session", (*model).rename},
 		{"copy", "[code]", "copy the last answer, or its last code block", (*model).copyAnswer},
 		{"diff", "", "what this session changed", func(m *model, _ string) tea.Cmd { return m.showDiff() }},

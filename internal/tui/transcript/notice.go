@@ -240,7 +240,7 @@ func failureEnd(f *llm.Failure) string {
 	}
 	switch f.Code {
 	case llm.CodeAuth:
-		return "API key refused" + status + ". /login sets another, then /continue goes on."
+		return "API key refused" + status + ". dsh login sets another, then /continue goes on."
 	case llm.CodeQuota:
 		return "The account has no balance" + status + ". Top it up, then /continue goes on."
 	case llm.CodeContextOverflow:
