@@ -23,6 +23,7 @@ func TestBlockJSON(t *testing.T) {
 	t.Parallel()
 	roundTrip(t, TextBlock(""), `{"type":"text","text":""}`)
 	roundTrip(t, Block{Type: Reasoning, Text: "r"}, `{"type":"reasoning","text":"r"}`)
+	roundTrip(t, Block{Type: ToolCall, ID: "c", Name: "read", Arguments: "{}", Extra: json.RawMessage(`{"s":1}`)}, `{"type":"tool-call","id":"c","name":"read","arguments":"{}","extraContent":{"s":1}}`)
 	roundTrip(t, Block{Type: ToolCall, ID: "c", Name: "read", Arguments: `{"a": 1`}, `{"type":"tool-call","id":"c","name":"read","arguments":"{\"a\": 1"}`)
 	roundTrip(t, Block{Type: ToolResult, ToolCallID: "c", Content: []Block{TextBlock("x")}, IsError: true},
 		`{"type":"tool-result","toolCallId":"c","content":[{"type":"text","text":"x"}],"isError":true}`)

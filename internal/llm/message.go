@@ -34,6 +34,10 @@ type Block struct {
 	Name      string // tool-call
 	Arguments string // tool-call: exactly the text the model sent
 
+	// Extra is what the provider wants back with a tool-call, an object: Gemini's
+	// signature of the thought that made it. nil for most.
+	Extra json.RawMessage
+
 	ToolCallID string  // tool-result
 	Content    []Block // tool-result
 	IsError    bool    // tool-result
@@ -54,6 +58,8 @@ type callJSON struct {
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
 	Arguments string    `json:"arguments"`
+
+	Extra json.RawMessage `json:"extraContent,omitempty"`
 }
 
 type resultJSON struct {
@@ -69,7 +75,7 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	case Text, Reasoning:
 		return json.Marshal(textJSON{b.Type, b.Text})
 	case ToolCall:
-		return json.Marshal(callJSON{b.Type, b.ID, b.Name, b.Arguments})
+		return json.Marshal(callJSON{b.Type, b.ID, b.Name, b.Arguments, b.Extra})
 	case ToolResult:
 		content := b.Content
 		if content == nil {
@@ -96,6 +102,8 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 		ToolCallID string    `json:"toolCallId"`
 		Content    []Block   `json:"content"`
 		IsError    bool      `json:"isError"`
+
+		Extra json.RawMessage `json:"extraContent"`
 	}
 	var kind struct {
 		Type BlockType `json:"type"`
@@ -113,7 +121,7 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*b = Block{Type: all.Type, Text: all.Text, ID: all.ID, Name: all.Name, Arguments: all.Arguments,
-		ToolCallID: all.ToolCallID, Content: all.Content, IsError: all.IsError}
+		ToolCallID: all.ToolCallID, Content: all.Content, IsError: all.IsError, Extra: all.Extra}
 	return nil
 }
 

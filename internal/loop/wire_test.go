@@ -237,3 +237,30 @@ func TestE42ARepairIsLogged(t *testing.T) {
 		expect(t, "answers", f.answers(), "ok")
 	})
 }
+
+// What Gemini signs comes back to it, also after the session was closed and opened.
+func TestT24ASignatureOutlivesTheProcess(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		server := scripted(t, `
+lenient
+== signs
+delta {"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"probe","arguments":"{}"},"extra_content":{"google":{"thought_signature":"a<b&c=="}}}]}
+finish tool_calls
+done
+== wants it back
+repeat 2
+expect body "\"extra_content\":{\"google\":{\"thought_signature\":\"a"
+text ok
+`)
+		gemini := func(o *Options) { o.Route = routeTo(t, server, "lenient", "gemini-3") }
+		f := newFixture(t, nil, gemini)
+		f.prompt("go")
+		f = f.reopen(nil, gemini)
+		f.prompt("again")
+		expect(t, "answers", f.answers(), ", ok, ok")
+		bodies := server.Requests()
+		_, first, _ := strings.Cut(string(bodies[1]), `"extra_content"`)
+		_, second, _ := strings.Cut(string(bodies[2]), `"extra_content"`)
+		expect(t, "the bytes before and after", first[:60], second[:60])
+	})
+}

@@ -91,6 +91,8 @@ func (r *reader) block(b *llm.Block) {
 			b.Name = r.string()
 		case "arguments":
 			b.Arguments = r.string()
+		case "extraContent":
+			r.value(&b.Extra)
 		case "toolCallId":
 			b.ToolCallID = r.string()
 		case "content":

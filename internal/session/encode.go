@@ -187,7 +187,11 @@ func (e *encoder) block(b *llm.Block, level int) *encoder {
 		return e.lit(`{"type":"`).lit(string(b.Type)).lit(`","text":`).str(b.Text).lit(`}`)
 	case llm.ToolCall:
 		e.lit(`{"type":"tool-call","id":`).str(b.ID).lit(`,"name":`).str(b.Name)
-		return e.lit(`,"arguments":`).str(b.Arguments).lit(`}`)
+		e.lit(`,"arguments":`).str(b.Arguments)
+		if len(b.Extra) > 0 {
+			e.lit(`,"extraContent":`).raw(b.Extra)
+		}
+		return e.lit(`}`)
 	case llm.ToolResult:
 		e.lit(`{"type":"tool-result","toolCallId":`).str(b.ToolCallID)
 		e.lit(`,"content":`).blocks(b.Content, level+1)

@@ -127,6 +127,10 @@ func (d *decoder) endText() {
 	}
 }
 
+// maxExtra bounds what is kept of a call for the provider: a signature has some
+// kilobytes, and it goes with every later request.
+const maxExtra = 64 << 10
+
 func (d *decoder) call(t *toolCall, position int) {
 	f := t.Function
 	if f == nil {
@@ -146,6 +150,9 @@ func (d *decoder) call(t *toolCall, position int) {
 	}
 	if call.id == "" {
 		call.id = id
+	}
+	if len(t.Extra) > 0 && len(t.Extra) <= maxExtra && t.Extra[0] == '{' {
+		call.extra = t.Extra
 	}
 	changed := call.setName(name)
 	call.args.WriteString(args)

@@ -144,7 +144,11 @@ func (e *Encoder) append(b []byte, place int, m message) []byte {
 		b = appendString(append(b, `{"id":`...), c.id)
 		b = appendString(append(b, `,"type":"function","function":{"name":`...), c.name)
 		b = appendString(append(b, `,"arguments":`...), c.arguments)
-		b = append(b, `}}`...)
+		b = append(b, '}')
+		if c.extra != "" {
+			b = append(append(b, `,"extra_content":`...), c.extra...)
+		}
+		b = append(b, '}')
 	}
 	if len(m.calls) > 0 {
 		b = append(b, ']')

@@ -52,7 +52,6 @@ func TestHistories(t *testing.T) {
 		{"V28 an image", []*llm.Message{{Role: llm.User, Content: []llm.Block{llm.TextBlock("look"), {Type: "image", Raw: json.RawMessage(`{"type":"image"}`)}}}}, "u:look\n[image omitted: the model reads text only]"},
 		{"V29 NUL and invalid UTF-8", []*llm.Message{userSays("a\x00b\xffc"), calls1(llm.TextBlock("\x00d"), callBlock("a", "x", `{"a":"\u0000 \ud83d \ud83d\ude00 \\u0000"}`)), result("a", "\xc3")},
 			"u:a\uFFFDb\uFFFDc | a:\uFFFDd a=x({\"a\":\"\\ufffd \\ufffd \\ud83d\\ude00 \\\\u0000\"}) | t(a):\uFFFD"},
-		{"T24 a signature is not sent on", []*llm.Message{hi, calls1(callBlock("a", "x", "{}"), llm.Block{Type: "signature", Raw: json.RawMessage(`{"type":"signature","signature":"S"}`)}), result("a", "A")}, "u:hi | a: a=x({}) | t(a):A"},
 		{"V35 what only answers have", []*llm.Message{hi, {Role: llm.Assistant, ID: "m1", Content: []llm.Block{llm.TextBlock("ok"), {Type: "annotations", Raw: json.RawMessage(`{"type":"annotations"}`)}, {Type: "audio", Raw: json.RawMessage(`{"type":"audio"}`)}}}, more}, "u:hi | a:ok | u:more"},
 		{"V36 cut between a call and its result", []*llm.Message{userSays("summary"), result("a", "A"), result("b", "B"), says("ok"), more}, "u:summary | a:ok | u:more"},
 		{"V36 cut behind the call", []*llm.Message{both, userSays("summary"), more}, bothWire + " | t(a):" + noResult + " | t(b):" + noResult + " | u:summary | u:more"},
@@ -363,5 +362,24 @@ func BenchmarkEncode(b *testing.B) {
 				e.prefix, e.count, e.norm, e.seen = e.prefix[:length], count, ids, e.seen[:n] // as before the new message
 			}
 		})
+	}
+}
+
+func TestT24ASignatureGoesBackToItsModelOnly(t *testing.T) {
+	t.Parallel()
+	signed := callBlock("a", "x", "{}")
+	signed.Extra = json.RawMessage(`{ "google": {"thought_signature": "S"} }`)
+	m := calls1(signed)
+	m.Source = llm.Source{Kind: llm.FromModel, Provider: "gemini", Model: "g"}
+	const onWire = `"arguments":"{}"},"extra_content":{"google":{"thought_signature":"S"}}}]`
+	for _, tc := range []struct {
+		provider, model string
+		want            bool
+	}{{"gemini", "g", true}, {"gemini", "other", false}, {"deepseek", "g", false}} {
+		h := llm.Header{Config: llm.Config{Provider: tc.provider, Model: tc.model}}
+		body := encoded(t, "lenient", h, userSays("hi"), m, result("a", "A"))
+		if strings.Contains(body, onWire) != tc.want || strings.Contains(body, "signature") != tc.want {
+			t.Errorf("%s/%s: %s", tc.provider, tc.model, body)
+		}
 	}
 }

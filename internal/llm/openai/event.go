@@ -38,11 +38,12 @@ type delta struct {
 }
 
 type toolCall struct {
-	Index    *number64 `json:"index"`
-	ID       text      `json:"id"`
-	Type     text      `json:"type"`
-	Function *function `json:"function"`
-	function           // flattened
+	Index    *number64       `json:"index"`
+	ID       text            `json:"id"`
+	Type     text            `json:"type"`
+	Function *function       `json:"function"`
+	Extra    json.RawMessage `json:"extra_content"` // Gemini: to be sent back
+	function                 // flattened
 }
 
 type function struct {

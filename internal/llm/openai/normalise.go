@@ -27,6 +27,8 @@ type message struct {
 // call is a tool call of an assistant message, in its wire form.
 type call struct {
 	id, name, arguments string
+
+	extra string // an object; "" none
 }
 
 // normaliser turns any history into one that no endpoint refuses: every call is
@@ -134,6 +136,11 @@ func (n *normaliser) calls(m *llm.Message) []call {
 	for i, b := range m.Calls() {
 		id := clean(b.ID)
 		c := call{id: n.freeID(n.wireID(id, i)), name: wireName(clean(b.Name)), arguments: wireArguments(b.Arguments)}
+		if len(b.Extra) > 0 && m.Source.Provider == n.config.Provider && m.Source.Model == n.config.Model {
+			if extra, err := compact(nil, b.Extra); err == nil {
+				c.extra = string(extra)
+			}
+		}
 		calls = append(calls, c)
 		n.group = append(n.group, openCall{wireID: c.id, id: id})
 	}

@@ -149,6 +149,10 @@ func TestRQ14TheLogMakesTheSameBytes(t *testing.T) {
 	}
 	for seed := range uint64(100) {
 		live := &llm.Request{Header: header, Messages: randomHistory(rand.New(rand.NewPCG(seed, 4)))}
+		signed := callBlock("signed", "x", "{}")
+		signed.Extra = json.RawMessage("{ \"s\" : \"<&> \u2028\" }")
+		live.Messages = append(live.Messages, &llm.Message{Role: llm.Assistant, Content: []llm.Block{signed},
+			Source: llm.Source{Kind: llm.FromModel, Provider: header.Config.Provider, Model: header.Config.Model}})
 		line, err := json.Marshal(struct {
 			Header   llm.Header
 			Messages []*llm.Message

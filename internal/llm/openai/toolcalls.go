@@ -31,6 +31,7 @@ type openedCall struct {
 	id    string
 	name  string
 	args  strings.Builder
+	extra json.RawMessage
 }
 
 // waits is the block of a call that has not begun.
@@ -125,7 +126,7 @@ func (c *openedCall) setName(piece string) (changed bool) {
 
 // finished is the whole block, with arguments that only look broken mended.
 func (c *openedCall) finished() llm.Block {
-	return llm.Block{Type: llm.ToolCall, ID: c.id, Name: c.name, Arguments: mended(c.args.String())}
+	return llm.Block{Type: llm.ToolCall, ID: c.id, Name: c.name, Arguments: mended(c.args.String()), Extra: c.extra}
 }
 
 // mended repairs what is no damage: raw control characters inside strings, and a

@@ -298,7 +298,16 @@ func TestToolCallFragments(t *testing.T) {
 		{name: "T20 a finish for calls, without calls", stream: ff("tool_calls") + dd, code: llm.CodeEmptyResponse},
 		{name: "T20 with text", stream: contentA + ff("tool_calls") + dd, text: "a"},
 		withIDs(calls("T23 two calls with one id", cc(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"y","arguments":"{}"}}]}`)+end, `x({});y({})`), "a a#2"),
-		{name: "T24 a signature on a call", stream: tt(`"index":0,"id":"c","type":"function","function":{"name":"x","arguments":"{}"},"extra_content":{"google":{"thought_signature":"S"}}`) + end, calls: "x({})", kind: llm.ToolCalls},
+		{name: "T24 a signature on a call", stream: tt(`"index":0,"id":"c","type":"function","function":{"name":"x","arguments":"{}"},"extra_content":{"google":{"thought_signature":"S"}}`) + tt(`"index":0,"extra_content":null`) + end, calls: "x({})", kind: llm.ToolCalls, more: func(t *testing.T, o outcome) {
+			if got := string(o.blocks[0].Extra); got != `{"google":{"thought_signature":"S"}}` {
+				t.Errorf("kept %s", got)
+			}
+		}},
+		{name: "T24 what is no object", stream: tt(`"index":0,"id":"c","function":{"name":"x","arguments":"{}"},"extra_content":"S"`) + end, calls: "x({})", kind: llm.ToolCalls, more: func(t *testing.T, o outcome) {
+			if o.blocks[0].Extra != nil {
+				t.Errorf("kept %s", o.blocks[0].Extra)
+			}
+		}},
 		{name: "T25 text, calls, text", stream: contentA + tt(`"index":0,"id":"c","function":{"name":"x","arguments":"{}"}`) + cc(`{"content":"b"}`) + end, text: "ab", calls: "x({})", kind: llm.ToolCalls},
 		calls("T26 sixty calls", sixty.String()+end, sixtyWant.String()[1:]),
 		{name: "T27 the model called wrongly", stream: ee(`{"message":"Failed to call a function","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=x"}`), code: llm.CodeToolFormat, says: "Failed to call a function", more: func(t *testing.T, o outcome) {
