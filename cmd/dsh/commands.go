@@ -26,7 +26,8 @@ func openCommands(outDir string) *commands {
 // bashOptions are what the session's commands get. The files that they need go where
 // artifacts go.
 func (e *engine) bashOptions(settings *config.Loaded, root string) tools.BashOptions {
-	return tools.BashOptions{Jobs: e.commands.table, Env: e.commandEnv(settings), Root: root, Dir: e.log.OutDir()}
+	e.children = e.commandEnv(settings)
+	return tools.BashOptions{Jobs: e.commands.table, Env: e.children, Root: root, Dir: e.log.OutDir()}
 }
 
 // close ends every command, with the grace that a stopped one has.

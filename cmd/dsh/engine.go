@@ -60,16 +60,17 @@ func (o *engineOptions) addFlags(cmd *cobra.Command) {
 
 // engine is one session with everything that runs it.
 type engine struct {
-	agent  *loop.Agent
-	log    *session.Log
-	tools  *tools.Registry
-	home   string   // where dsh keeps its state
-	env    []string // of commands, beside what they inherit
-	cwd    string
-	model  llm.Config
-	preset policy.Preset
-	notes  []string // for the user, before anything runs
-	stop   []func() error
+	agent    *loop.Agent
+	log      *session.Log
+	tools    *tools.Registry
+	home     string   // where dsh keeps its state
+	env      []string // of commands, beside what they inherit
+	children []string // the whole environment of commands
+	cwd      string
+	model    llm.Config
+	preset   policy.Preset
+	notes    []string // for the user, before anything runs
+	stop     []func() error
 
 	commands *commands
 	script   *llmtest.Server // plays the model; nil for a real one

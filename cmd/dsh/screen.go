@@ -148,6 +148,7 @@ func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
 		Effort:    e.model.ReasoningEffort,
 		Preset:    string(e.preset),
 		Notes:     e.notes,
+		Shell:     e.shell,
 		SetModel:  func(name, effort string) (string, error) { return e.setModel(sc.s, o, name, effort) },
 		SetPreset: e.setPreset,
 		Rename: func(title string) error {

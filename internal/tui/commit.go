@@ -85,6 +85,9 @@ func (m *model) streaming() *transcript.Block {
 // rewrap counts what is final as printed: after a change of the width the rows in the
 // scrollback are the terminal's.
 func (m *model) rewrap() {
+	if m.project == nil {
+		return // no session yet
+	}
 	if b := m.streaming(); b != nil && m.answer.on {
 		m.answer.printed = m.render.Final(b, m.options(false))
 	}

@@ -119,6 +119,9 @@ func (m *model) fixed(now time.Time) (rows []string) {
 			rows = []string{line}
 		}
 	}
+	if m.shell != nil {
+		rows = append(rows, m.cut(m.th.strong("! ")+termtext.Line(m.shell.text)+m.th.secondary(" · runs · "+m.keys.key("escape")+" stops it")))
+	}
 	if m.ask != nil {
 		rows = append(rows, m.cut(m.th.attention("? "+m.keys.key("focus-approval")+" to answer")+" · "+termtext.Line(m.ask.request.Display.Verb+" "+m.ask.request.Display.Target)))
 	}
@@ -250,6 +253,9 @@ func (m *model) hintText() string {
 	}
 	if _, _, ok := ParseCommand(strings.TrimSpace(m.composer.Text())); ok && !m.composer.Literal() {
 		return k("send") + " runs the command"
+	}
+	if text := strings.TrimSpace(m.composer.Text()); m.isShell(text) {
+		return k("send") + " runs it in your shell; with !! the model does not hear of it"
 	}
 	if m.running {
 		return k("steer") + " steer · " + k("queue") + " queue"

@@ -136,7 +136,7 @@ func newWorld(t testing.TB, o setup) *world {
 		},
 		Models:  func() []llm.ModelInfo { return []llm.ModelInfo{{Provider: "script", Name: "flash", Window: 64000}} },
 		Present: present,
-		Home:    "/work",
+		Home:    "/home",
 		History: filepath.Join(o.dir, "history.jsonl"),
 		Drafts:  o.dir,
 		Version: "1.2.3",
@@ -146,6 +146,7 @@ func newWorld(t testing.TB, o setup) *world {
 	}
 	w.m = m
 	w.events, w.seen = o.old, len(o.old)
+	m.resize(100, 30) // before there is a session
 	m.show(first)
 	w.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 	w.pump()

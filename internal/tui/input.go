@@ -269,6 +269,9 @@ func (m *model) enter(send func(string) (session.QueueItem, error)) tea.Cmd {
 	if name, args, ok := ParseCommand(trimmed); ok && !m.composer.Literal() {
 		return m.command(name, args)
 	}
+	if m.isShell(trimmed) {
+		return m.runShell(trimmed)
+	}
 	if strings.HasPrefix(text, "//") {
 		text = text[1:]
 	}
@@ -317,6 +320,8 @@ func (m *model) escape(now time.Time) tea.Cmd {
 		return m.flash(m.stopping())
 	case m.running:
 		m.interrupt()
+	case m.shell != nil:
+		m.shell.stop()
 	case m.composer.Empty():
 		return nil
 	case now.Sub(m.clearAt) < clearTwice:
@@ -339,6 +344,8 @@ func (m *model) ctrlC(now time.Time) tea.Cmd {
 	case m.running:
 		m.stops++
 		m.interrupt()
+	case m.shell != nil:
+		m.shell.stop()
 	case m.errand != nil:
 		m.dropErrand()
 	case !m.composer.Empty():

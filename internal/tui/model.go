@@ -42,7 +42,8 @@ type model struct {
 
 	composer *Composer
 	history  *History
-	search   *Search // nil unless earlier prompts are searched
+	search   *Search    // nil unless earlier prompts are searched
+	shell    *shellLine // nil unless a line of the user runs in the shell
 	popup    *Completion
 	draft    *DraftFile
 

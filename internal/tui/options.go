@@ -48,6 +48,10 @@ type Opened struct {
 	// first, and a word about how many there are. Nil: none.
 	Files func(query string, n int) (paths []string, note string)
 
+	// Shell runs a line of the user's and returns what it printed; private keeps it
+	// from the model. Nil: there is no shell.
+	Shell func(ctx context.Context, line string, private bool) (output string, err error)
+
 	SetModel  func(name, effort string) (model string, err error)
 	SetPreset func(preset string) error
 	Rename    func(title string) error

@@ -52,6 +52,8 @@ func (m *model) route(msg tea.Msg) tea.Cmd {
 		m.first(string(msg))
 	case openedMsg:
 		return m.opened(msg)
+	case shellMsg:
+		m.shellEnded(msg)
 	case noteMsg:
 		m.say(termtext.Clean(string(msg)))
 	case editedMsg:
