@@ -104,11 +104,9 @@ type world struct {
 }
 
 type setup struct {
-	env  term.Env
-	dir  string // of history and drafts; "" makes one
-	old  []session.Event
-	id   string
-	name string // of the model
+	env term.Env
+	dir string // of history and drafts; "" makes one
+	old []session.Event
 }
 
 var colours = term.Env{Depth: term.Color256, UTF8: true}
