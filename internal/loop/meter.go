@@ -54,7 +54,7 @@ func (m *meter) apply(ev *session.Event) {
 	case session.AssistantMessage:
 		m.place(ev, messageSize(&p.Message))
 		if u := p.Usage; u != nil && !ev.Surface.Replace {
-			if n := contextTokens(u); n > 0 {
+			if n := u.Context(); n > 0 {
 				m.counted, m.at, m.shrunk = n, m.sum, false
 			}
 		}
@@ -100,17 +100,6 @@ func (m *meter) scaled(tokens int) int {
 		return tokens
 	}
 	return int(float64(tokens) * min(float64(m.counted)/float64(m.at), maxScale))
-}
-
-// contextTokens is what a request and its answer take of the window.
-func contextTokens(u *llm.Usage) int {
-	n := u.InputTokens + u.OutputTokens
-	for _, cached := range []*int{u.CacheReadTokens, u.CacheWriteTokens} {
-		if cached != nil {
-			n += *cached
-		}
-	}
-	return n
 }
 
 func headerTokens(h *llm.Header) int {
