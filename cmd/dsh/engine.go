@@ -63,9 +63,10 @@ type engine struct {
 	agent    *loop.Agent
 	log      *session.Log
 	tools    *tools.Registry
-	home     string   // where dsh keeps its state
-	env      []string // of commands, beside what they inherit
-	children []string // the whole environment of commands
+	home     string              // where dsh keeps its state
+	env      []string            // of commands, beside what they inherit
+	keys     map[string][]string // of the screen
+	children []string            // the whole environment of commands
 	cwd      string
 	model    llm.Config
 	preset   policy.Preset
@@ -99,7 +100,7 @@ func (e *engine) open(s streams, o engineOptions) error {
 	if err != nil {
 		return err
 	}
-	e.notes = settings.Warnings
+	e.notes, e.keys = settings.Warnings, settings.Keys
 	resume, err := o.target(paths, cwd)
 	if err != nil {
 		return err

@@ -84,6 +84,7 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 		Commands: []tui.Command{{Name: "compact", Args: "[focus]", Help: "replace what was said so far by a summary", Run: sc.compact}},
 		Presets:  []string{string(policy.PresetReadOnly), string(policy.PresetAsk), string(policy.PresetWorkspace)},
 		Present:  e.tools.Present,
+		Keys:     e.keys,
 		Editor:   editor(s.getenv),
 		History:  filepath.Join(paths.Home, "history.jsonl"),
 		Drafts:   filepath.Join(paths.Home, "drafts"),

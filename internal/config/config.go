@@ -19,6 +19,8 @@ type Settings struct {
 	RetryMaxAttempts int           // of one step, the first included
 	RetryMaxWait     time.Duration // before one attempt, whoever asks for it
 
+	Keys map[string][]string // of the screen: its action, and the keys that do it
+
 	Providers map[string]Provider // by the name that stands before the slash in Model
 
 	Allow []RuleText

@@ -305,3 +305,16 @@ func TestFallbackIsAListThatLaterFilesReplace(t *testing.T) {
 		}
 	}
 }
+
+func TestKeysAreTheUsersAlone(t *testing.T) {
+	t.Parallel()
+	p := files(t, "[keys]\nqueue = 'ctrl+q'\nsend = ['enter', 'ctrl+x']", "[keys]\nsend = ['x']")
+	l := load(t, p, env(), nil, true)
+	want := map[string][]string{"queue": {"ctrl+q"}, "send": {"enter", "ctrl+x"}}
+	if !reflect.DeepEqual(l.Keys, want) || len(l.Warnings) != 1 {
+		t.Errorf("%v, %q", l.Keys, l.Warnings)
+	}
+	if _, err := Load(files(t, "[keys]\nqueue = 1", ""), env(), nil, false); err == nil || !strings.Contains(err.Error(), ":2: keys.queue: want a key") {
+		t.Error(err)
+	}
+}

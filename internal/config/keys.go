@@ -69,6 +69,7 @@ var keys = []key{
 
 const (
 	keyFallback = "fallback"
+	tableKeys   = "keys"
 	keyAllow    = "permissions.allow"
 	keyDeny     = "permissions.deny"
 )
@@ -95,6 +96,9 @@ func (s *Settings) set(e entry) error {
 		}
 		return keys[i].set(s, e.text)
 	}
+	if action, ok := strings.CutPrefix(e.key, tableKeys+"."); ok {
+		return s.setKeys(action, e)
+	}
 	if e.key == keyFallback {
 		return s.setFallback(e)
 	}
@@ -116,6 +120,32 @@ func (s *Settings) set(e entry) error {
 		return s.setProvider(name, field, e.text)
 	}
 	return fmt.Errorf("no such setting%s", suggest(e.key))
+}
+
+// setKeys takes one key or a list. Which actions and keys there are is the screen's
+// business.
+func (s *Settings) setKeys(action string, e entry) error {
+	var list []string
+	switch e.kind {
+	case unstable.String:
+		list = []string{e.text}
+	case unstable.Array:
+		for _, item := range e.list {
+			list = append(list, item.Text)
+		}
+	default:
+		return fmt.Errorf(`want a key such as "ctrl+x", or a list of them`)
+	}
+	for _, k := range list {
+		if err := printable(k); err != nil {
+			return err
+		}
+	}
+	if s.Keys == nil {
+		s.Keys = map[string][]string{}
+	}
+	s.Keys[action] = list
+	return nil
 }
 
 // setFallback replaces the list: the models of two files do not add up.

@@ -95,6 +95,9 @@ func (l *Loaded) refuse(e entry, trusted bool) string {
 	if strings.HasPrefix(e.key, "provider.") {
 		return "only your own settings may say where your key is sent"
 	}
+	if strings.HasPrefix(e.key, tableKeys+".") {
+		return "only your own settings may change keys"
+	}
 	if trusted || e.key == keyDeny {
 		return ""
 	}

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 )
@@ -22,6 +24,9 @@ func (l *Loaded) Show(w io.Writer) error {
 	}
 	for _, model := range l.Fallback {
 		row(keyFallback, strconv.Quote(model), l.Origin(keyFallback))
+	}
+	for _, action := range slices.Sorted(maps.Keys(l.Keys)) {
+		row(tableKeys+"."+action, fmt.Sprintf("%q", l.Keys[action]), l.Origin(tableKeys+"."+action))
 	}
 	for _, r := range l.Allow {
 		row(keyAllow, strconv.Quote(r.Text), r.Origin)

@@ -4,7 +4,7 @@ import "strings"
 
 // isTable reports whether a table of that name can hold settings.
 func isTable(name string) bool {
-	if name == "provider" || strings.HasPrefix(name, "provider.") && strings.Count(name, ".") == 1 {
+	if name == tableKeys || name == "provider" || strings.HasPrefix(name, "provider.") && strings.Count(name, ".") == 1 {
 		return true
 	}
 	for _, k := range known() {
@@ -33,7 +33,7 @@ func suggest(name string) string {
 }
 
 func suggestTable(name string) string {
-	return nearest(name, []string{"provider.NAME", "permissions", "retry"})
+	return nearest(name, []string{"provider.NAME", "permissions", "retry", tableKeys})
 }
 
 func nearest(name string, names []string) string {

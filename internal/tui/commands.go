@@ -121,7 +121,7 @@ func (m *model) help() tea.Cmd {
 		rows = append(rows, fmt.Sprintf("  %-28s %s", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Help))
 	}
 	rows = append(rows, m.th.strong("Keys"))
-	for _, row := range m.keys.list(inComposer) {
+	for _, row := range m.keys.list(inComposer, false) {
 		rows = append(rows, "  "+row)
 	}
 	return m.page("Help", rows)
@@ -135,7 +135,7 @@ func (m *model) showKeys() {
 	}{{"Idle", inIdle}, {"While a turn runs", inRunning}, {"In the completion", inPopup}, {"In the search of prompts", inSearch}, {"A question waits", inApproval},
 		{"In lists", inList}, {"In the list of waiting messages", inQueue}, {"In the transcript", inPager}} {
 		rows = append(rows, m.th.strong(part.title))
-		for _, row := range m.keys.list(part.mode) {
+		for _, row := range m.keys.list(part.mode, true) {
 			rows = append(rows, "  "+row)
 		}
 	}

@@ -161,12 +161,17 @@ func (k *keys) key(action string) string {
 	return ""
 }
 
-// list is the key list of the help, a line each.
-func (k *keys) list(m mode) []string {
+// list is the key list of the help, a line each; named adds the name of the action,
+// under which the settings know it.
+func (k *keys) list(m mode, named bool) []string {
 	var rows []string
 	for _, b := range k.table {
 		if b.help != "" && b.modes&m != 0 {
-			rows = append(rows, fmt.Sprintf("%-26s %s", strings.Join(b.keys, ", "), b.help))
+			row := fmt.Sprintf("%-26s %s", strings.Join(b.keys, ", "), b.help)
+			if named {
+				row += " · " + b.action
+			}
+			rows = append(rows, row)
 		}
 	}
 	return rows

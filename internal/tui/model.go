@@ -118,7 +118,7 @@ func Run(ctx context.Context, o Options) (session.Header, error) {
 
 // newModel is a screen without a session; show gives it one.
 func newModel(ctx context.Context, o Options, t terminal, now func() time.Time) (*model, error) {
-	keys, err := newKeys(nil)
+	keys, err := newKeys(o.Keys)
 	if err != nil {
 		return nil, err
 	}

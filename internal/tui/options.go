@@ -77,6 +77,7 @@ type Options struct {
 	Models   func() []llm.ModelInfo
 	Presets  []string // in the order in which shift+tab goes round; the rest is typed
 	Commands []Command
+	Keys     map[string][]string // action to keys, in place of the table's
 	// Present shows a pending call; the names of tools are behind it.
 	Present func(name, arguments string, result *session.ToolResult) session.Display
 	// Editor is the argument vector of the user's editor; empty: none.
