@@ -32,12 +32,13 @@ type chat struct {
 	done    chan error // of a compaction
 
 	running bool
-	compact bool         // a compaction that was asked for runs
-	asked   string       // id of the question on screen
-	asks    atomic.Int64 // questions that were put, for the lines' reader
-	leaving bool         // a ctrl+c came while nothing ran
-	stopped bool         // a ctrl+c ended the running turn
-	unsent  error        // of the first line that was not sent
+	compact bool            // a compaction that was asked for runs
+	asked   string          // id of the question on screen
+	put     map[string]bool // questions whose events were printed
+	asks    atomic.Int64    // questions that were put, for the lines' reader
+	leaving bool            // a ctrl+c came while nothing ran
+	stopped bool            // a ctrl+c ended the running turn
+	unsent  error           // of the first line that was not sent
 }
 
 // newResumeCommand is the chat over a stored session.
@@ -85,7 +86,7 @@ func runChat(ctx context.Context, s streams, o engineOptions, prompt string) err
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer signal.Stop(signals)
 	c := &chat{s: s, e: e, view: newChatView(s, newCards(e.tools.Present)),
-		reader: e.log.Reader(e.log.NextSeq()), signals: signals, status: status, idle: make(chan struct{}, 1), done: make(chan error, 1)}
+		reader: e.log.Reader(e.log.NextSeq()), signals: signals, status: status, idle: make(chan struct{}, 1), done: make(chan error, 1), put: map[string]bool{}}
 	c.lines = readLines(s.in, &c.asks)
 	defer c.reader.Close()
 	c.greet()
@@ -128,14 +129,24 @@ func (c *chat) verdict(got os.Signal, err error) error {
 func (c *chat) show() {
 	events := c.reader.Next()
 	for i := range events {
-		if events[i].Type == session.TypeTurnStart {
+		switch p := events[i].Data.(type) {
+		case session.TurnStart:
 			c.tally = newTally("")
+		case session.ApprovalAsked:
+			c.put[p.ID] = true
 		}
 		if c.tally != nil {
 			c.tally.apply(&events[i])
 		}
 	}
 	c.view.events(events)
+}
+
+// tellKept says that the turn ended early and messages wait for the user's word.
+func (c *chat) tellKept() {
+	if !c.running && len(c.held()) > 0 {
+		c.view.note("what you wrote meanwhile is kept and not sent: /send sends it, /drop removes it")
+	}
 }
 
 func (c *chat) greet() {
@@ -171,6 +182,7 @@ func (c *chat) loop(ctx context.Context) os.Signal {
 		case c.running = <-c.status:
 			c.stopped = false
 			c.show()
+			c.tellKept()
 			if !c.running && !c.compact {
 				go c.awaitIdle(ctx)
 			}
@@ -332,7 +344,7 @@ func (c *chat) interrupt() (leave bool) {
 			c.e.commands.table.Kill()
 		}
 		c.stopped = true
-		if err := c.e.agent.Cancel(session.Cause{Kind: session.ByUser}, true); err != nil {
+		if err := c.e.agent.Interrupt(); err != nil {
 			c.view.note("dsh: " + err.Error())
 		}
 		c.asked = ""
@@ -347,7 +359,7 @@ func (c *chat) interrupt() (leave bool) {
 	return false
 }
 
-// ask puts the first open question on screen. What was typed and not read yet is thrown
+// ask puts the first open question on screen, once its call is there. What was typed and not read yet is thrown
 // away here, what was read already by line.
 func (c *chat) ask() {
 	waiting := c.e.agent.Waiting()
@@ -355,7 +367,7 @@ func (c *chat) ask() {
 		c.asked = ""
 		return
 	}
-	if waiting[0].ID == c.asked {
+	if waiting[0].ID == c.asked || !c.put[waiting[0].ID] {
 		return
 	}
 	discardTyped(c.s.in)
@@ -377,7 +389,7 @@ func (c *chat) answer(text string) {
 		return
 	case "y", "yes":
 		answer.Outcome = session.Once
-	case "s", "session":
+	case "s", "session", "a": // "a" is the screen's key
 		answer = session.Answer{Outcome: session.ForSession, Pattern: waiting[0].Decision.Offer}
 	case "n", "no":
 		answer.Outcome = session.No

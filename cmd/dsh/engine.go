@@ -226,9 +226,9 @@ func openedNotes(o session.Opened, id string) (notes []string) {
 		notes = append(notes, "the session's last turn was interrupted and was closed")
 	}
 	if n := len(o.Held); n == 1 {
-		notes = append(notes, fmt.Sprintf("1 message that waited is kept and not sent: send or drop it in dsh resume %s", shortID(id)))
+		notes = append(notes, "1 message that waited is kept and not sent")
 	} else if n > 1 {
-		notes = append(notes, fmt.Sprintf("%d messages that waited are kept and not sent: send or drop them in dsh resume %s", n, shortID(id)))
+		notes = append(notes, fmt.Sprintf("%d messages that waited are kept and not sent", n))
 	}
 	return notes
 }

@@ -65,6 +65,9 @@ func runOnce(ctx context.Context, s streams, o runOptions) error {
 	if err != nil {
 		return o.failed(s, err)
 	}
+	if len(e.agent.Queue()) > 0 {
+		e.notes = append(e.notes, "dsh resume "+shortID(e.log.Header().ID)+" sends or drops what is kept")
+	}
 	if warn != "" {
 		e.notes = append(e.notes, warn)
 	}

@@ -107,6 +107,9 @@ func retryLine(ev *session.Event) string {
 	if !ok {
 		return ""
 	}
+	if p.Mode == session.ModeFallback {
+		return fmt.Sprintf("dsh: %s: %s: going on with another model", p.Failure.Code, p.Failure.Message)
+	}
 	return fmt.Sprintf("dsh: %s: %s: trying again in %.1fs (%d of %d)", p.Failure.Code, p.Failure.Message,
 		float64(p.DelayMs)/1000, p.Retry, count(p.MaxRetries))
 }

@@ -7,9 +7,6 @@ import (
 	"dsh/internal/session"
 )
 
-// modeFallback marks the llm/retry that goes to another model.
-const modeFallback = "fallback"
-
 // fallback is the recovery of last resort, after backoff: the request goes to the
 // next model of the list, once a step. The turn stays with that model, whose cache
 // is warm now; the next turn begins with the chosen one again.
@@ -24,7 +21,7 @@ func (f *fallback) RequestError(_ context.Context, failed RequestFailure) (retry
 	}
 	id, limit := session.NewID(), 1
 	retried := session.Retry{RetryID: id, Turn: failed.Turn, Step: failed.Step, Provider: failed.Route.Config.Provider,
-		Mode: modeFallback, PolicyKey: modeFallback, Retry: 1, MaxRetries: &limit, Failure: *failed.Failure}
+		Mode: session.ModeFallback, PolicyKey: session.ModeFallback, Retry: 1, MaxRetries: &limit, Failure: *failed.Failure}
 	started := session.RetryStarted{RetryID: id, Turn: failed.Turn, Step: failed.Step, Retry: 1}
 	return true, f.a.append(session.Draft{Data: retried}, session.Draft{Data: started})
 }

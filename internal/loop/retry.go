@@ -81,7 +81,7 @@ func (r *retries) apply(ev *session.Event) {
 			return
 		}
 		r.chains[chainKey(data.Provider, data.PolicyKey)] = chain{data.RetryID, data.Retry}
-		if data.Mode == modeFallback {
+		if data.Mode == session.ModeFallback {
 			r.fellBack, r.codes = true, map[llm.Code]int{} // the other model has its own
 			return
 		}

@@ -64,7 +64,7 @@ func NoticeMessage(text string) llm.Message { return message("notice", text) }
 // ShellMessage is a command that the user ran, with what it printed. The caller gives
 // it an id.
 func ShellMessage(command, output string) llm.Message {
-	return message("notice", frame("user-command", "The user ran this in a shell, and it printed:\n$ "+command+"\n"+output+"\n"))
+	return message("notice", frame("user-command", "The user ran `"+command+"` in a shell, and it printed:\n"+output+"\n"))
 }
 
 func message(form, text string) llm.Message {

@@ -208,6 +208,9 @@ type Title struct {
 	Title string `json:"title"`
 }
 
+// ModeFallback is the mode of a Retry that goes to another model at once.
+const ModeFallback = "fallback"
+
 // Retry is written before the wait for another attempt.
 type Retry struct {
 	RetryID    string      `json:"retryId"` // constant along a chain of attempts

@@ -92,8 +92,35 @@ func TestAPPR2(t *testing.T) {
 		w := asked(t, edit, editDecision)
 		w.wait(2 * time.Second)
 		w.send(term.PasteMsg("y\n"))
-		if len(w.answers) != 0 || !w.m.composer.Empty() {
+		w.press("enter") // right after it: not an answer either
+		if len(w.answers) != 0 || w.m.composer.Text() != "y\n" {
 			t.Errorf("answers %+v, draft %q", w.answers, w.m.composer.Text())
+		}
+	})
+	t.Run("an answer is not typing: the next question follows at once", func(t *testing.T) {
+		w := newWorld(t, setup{})
+		w.prompt("go")
+		w.wait(time.Second)
+		a, b := toolCall("c1", edit), toolCall("c2", edit)
+		w.answered(a, b)
+		w.take(a)
+		w.take(b)
+		w.asks(a, editDecision)
+		w.asks(b, editDecision)
+		for range 2 {
+			w.wait(300 * time.Millisecond)
+			w.press("y")
+		}
+		if len(w.answers) != 2 || !w.m.composer.Empty() {
+			t.Errorf("answers %+v, draft %q", w.answers, w.m.composer.Text())
+		}
+	})
+	t.Run("a letter that means nothing makes the keys dead again", func(t *testing.T) {
+		w := asked(t, edit, editDecision)
+		w.wait(2 * time.Second)
+		w.press("w", "a", "enter")
+		if len(w.answers) != 0 {
+			t.Errorf("answers %+v", w.answers)
 		}
 	})
 	t.Run("risk begins on No, what is harmless on Yes", func(t *testing.T) {

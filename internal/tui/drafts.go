@@ -49,6 +49,7 @@ func (m *model) flushDraft() {
 
 // clearDraft empties the composer after its text was sent.
 func (m *model) clearDraft() {
+	m.hint = "" // it was about the draft
 	m.rememberLeft()
 	m.composer.Reset()
 	m.popup.Close()

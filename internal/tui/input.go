@@ -49,7 +49,9 @@ func (m *model) key(name string, raw tea.KeyMsg) tea.Cmd {
 	now := m.now()
 	mode := m.mode()
 	action := m.keys.action(mode, name)
-	defer func() { m.pressed = now }()
+	if mode != inApproval { // an answer is not typing: the next question may follow at once
+		defer func() { m.pressed = now }()
+	}
 	if action != "interrupt" { // twice means twice in a row
 		m.leaveAt = time.Time{}
 	}
@@ -118,8 +120,10 @@ func (m *model) composerAction(action string) bool {
 func (m *model) paste(text string) tea.Cmd {
 	line := strings.Join(strings.Fields(text), " ")
 	switch m.mode() {
-	case inPager, inApproval, inQueue:
+	case inPager, inQueue:
 		return nil
+	case inApproval: // kept as a draft, and no key right after it is an answer
+		m.rearm(m.now())
 	case inList:
 		m.pick.typed(line)
 		return nil

@@ -106,6 +106,7 @@ func Run(ctx context.Context, o Options) (session.Header, error) {
 	if err != nil {
 		return session.Header{}, errors.Join(err, o.First.Close())
 	}
+	defer o.Terminal.Restore() // also when something below panics
 	m.resize(o.Terminal.Size())
 	m.show(o.First)
 	_, err = o.Terminal.Run(ctx, m)

@@ -67,6 +67,10 @@ func (m *model) approvalKey(action string, now time.Time) tea.Cmd {
 	case "suspend":
 		return m.t.Suspend()
 	}
+	if action == "" { // somebody types: what follows is no answer either
+		m.rearm(now)
+		return nil
+	}
 	if !m.ask.armed(now) || action == "answer-stop" && now.Sub(m.closed) < escDead {
 		return nil
 	}

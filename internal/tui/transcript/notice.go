@@ -93,6 +93,10 @@ func budget(d *session.TurnBudget) string {
 // retries shows a chain of attempts as one line, which counts.
 func (p *Projection) retries(ev *session.Event, d *session.Retry) {
 	p.dropStream()
+	if d.Mode == session.ModeFallback {
+		p.fallBack(ev, d)
+		return
+	}
 	if p.retry == 0 {
 		p.retry = 1 + p.add(ev, Block{Kind: Notice, State: Running})
 	}
@@ -105,6 +109,21 @@ func (p *Projection) retries(ev *session.Event, d *session.Retry) {
 	}
 	b.Until = ev.Time + d.DelayMs
 	b.Tokens = d.Retry + 1
+}
+
+// fallBack says why another model takes over; its name follows with the next header.
+func (p *Projection) fallBack(ev *session.Event, d *session.Retry) {
+	text := "Going on with another model."
+	switch {
+	case p.retry > 0:
+		p.endRetry(ev)
+	case d.Failure.Code == llm.CodeQuota:
+		text = fmt.Sprintf("The account of %s has no balance. ", d.Provider) + text
+	default:
+		text = failureLine(&d.Failure, d.Provider) + " " + text
+	}
+	p.add(ev, Block{Kind: Notice, State: Warning, Text: text})
+	p.stream.open(ev.Seq)
 }
 
 // endRetry: the request got through, or nobody tries any more.
