@@ -150,6 +150,7 @@ func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
 		Preset:    string(e.preset),
 		Notes:     e.notes,
 		Shell:     e.shell,
+		Output:    e.commands.table.Tail,
 		SetModel:  func(name, effort string) (string, error) { return e.setModel(sc.s, o, name, effort) },
 		SetPreset: e.setPreset,
 		Rename: func(title string) error {

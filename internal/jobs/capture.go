@@ -82,6 +82,15 @@ func (c *capture) peek(from int64) (string, int64) {
 	return text, next
 }
 
+// end is the last n bytes, or what memory holds of them.
+func (c *capture) end(n int64) string {
+	c.mu.Lock()
+	from := c.total - n
+	c.mu.Unlock()
+	text, _, _ := c.kept(from)
+	return text
+}
+
 // kept renders what memory holds of the output from byte from on. Cuts are at runes.
 func (c *capture) kept(from int64) (text string, omitted, next int64) {
 	c.mu.Lock()

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -205,4 +206,22 @@ func TestStopDuringStart(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
+}
+
+func TestTailIsTheEndOfWhatRuns(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, Options{})
+	p := start(t, tb, Command{Command: `seq 1 9999; printf last; exec sleep 1000`, Env: environ(), ID: "call_1"})
+	peekUntil(t, p, func(text string) bool { return strings.Contains(text, "last") })
+	if tail := tb.Tail("call_1"); !strings.HasSuffix(tail, "9999\nlast") || len(tail) > tailBytes {
+		t.Errorf("%d bytes, the end %q", len(tail), tail[max(0, len(tail)-20):])
+	}
+	if other := tb.Tail("call_2") + tb.Tail(""); other != "" {
+		t.Errorf("of no process: %q", other)
+	}
+	p.Kill()
+	wait(t, p)
+	if tail := tb.Tail("call_1"); tail != "" {
+		t.Errorf("after its end: %q", tail)
+	}
 }

@@ -34,6 +34,7 @@ type Process struct {
 	Label   string
 	Started time.Time
 
+	id   string
 	proc sandbox.Process
 	out  *capture
 	done chan struct{} // closed when result and err are set

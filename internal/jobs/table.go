@@ -30,6 +30,7 @@ type Command struct {
 	Env     []string      // the whole environment: see Environ
 	Timeout time.Duration // after which the process is stopped; 0 is never
 	Label   string        // what people see; "" is the command line
+	ID      string        // what Tail knows it by while it runs; "" is nothing
 }
 
 // Table owns the processes it started. Its methods may be called from several
@@ -74,9 +75,26 @@ func (t *Table) Start(c Command) (*Process, error) {
 		return nil, fmt.Errorf("the command was not started: %w", err)
 	}
 	p := newProcess(started, label, newCapture(t.opts.OutDir, t.opts.Cap))
+	p.id = c.ID
 	t.register(p)
 	p.run(c.Timeout, func() { t.forget(p) })
 	return p, nil
+}
+
+// tailBytes is what Tail returns at most.
+const tailBytes = 4 << 10
+
+// Tail is the end of what the running process of that id has put out so far, made
+// safe like a Result's; "" if there is none.
+func (t *Table) Tail(id string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for p := range t.live {
+		if id != "" && p.id == id {
+			return p.out.end(tailBytes)
+		}
+	}
+	return ""
 }
 
 func (t *Table) admit() error {

@@ -157,7 +157,7 @@ func (b *bashTool) Run(ctx context.Context, env Env, args json.RawMessage) (Resu
 		return Result{}, err
 	}
 	defer remove()
-	p, err := b.o.Jobs.Start(jobs.Command{Argv: argv, Dir: where.abs, Env: b.environ(a.Command), Timeout: a.timeout(), Label: a.Command})
+	p, err := b.o.Jobs.Start(jobs.Command{Argv: argv, Dir: where.abs, Env: b.environ(a.Command), Timeout: a.timeout(), Label: a.Command, ID: env.CallID})
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w. dsh runs commands with bash, and no other shell in its place", err)
 	}

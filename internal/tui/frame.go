@@ -171,6 +171,10 @@ func (m *model) toolRows(now time.Time, n int) []string {
 		if b.Kind != transcript.Call && b.Kind != transcript.Notice {
 			continue
 		}
+		o.Output = ""
+		if b.State == transcript.Running && m.open.Output != nil {
+			o.Output = m.open.Output(b.CallID)
+		}
 		drawn := m.render.Rows(b, o)
 		for m.height < low && len(drawn) > 0 && drawn[0] == "" {
 			drawn = drawn[1:]

@@ -394,3 +394,17 @@ func TestRowsOfTheScreenHaveNoTrailingSpace(t *testing.T) {
 		}
 	}
 }
+
+func TestARunningCallShowsTheEndOfItsOutput(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{})
+	w.m.open.Output = func(callID string) string { return "of " + callID + "\none\ntwo\nthree\n" }
+	w.prompt("run the tests")
+	c := toolCall("c1", session.Display{Kind: session.ShowCommand, Verb: "Bash", Target: "go test ./..."})
+	w.answered(c)
+	w.take(c)
+	w.shows("Bash go test ./...", "one", "two", "three")
+	w.hides("of c1")
+	w.result(c, "ok")
+	w.hides("three")
+}

@@ -48,6 +48,8 @@ type Opened struct {
 	// first, and a word about how many there are. Nil: none.
 	Files func(query string, n int) (paths []string, note string)
 
+	// Output is the end of what a running call has put out so far. Nil: nothing is.
+	Output func(callID string) string
 	// Shell runs a line of the user's and returns what it printed; private keeps it
 	// from the model. Nil: there is no shell.
 	Shell func(ctx context.Context, line string, private bool) (output string, err error)
