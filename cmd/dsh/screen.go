@@ -151,6 +151,7 @@ func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
 		Notes:     e.notes,
 		Shell:     e.shell,
 		Output:    e.commands.table.Tail,
+		Kill:      e.commands.table.Kill,
 		SetModel:  func(name, effort string) (string, error) { return e.setModel(sc.s, o, name, effort) },
 		SetPreset: e.setPreset,
 		Rename: func(title string) error {

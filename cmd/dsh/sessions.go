@@ -120,7 +120,7 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	show("created", when(h.CreatedAt))
 	show("used", when(st.LastTime))
 	if st.Header != nil {
-		show("model", st.Header.Config.Provider+"/"+st.Header.Config.Model)
+		show("model", modelName(st.Header.Config))
 	}
 	show("preset", st.Preset)
 	show("turns", fmt.Sprintf("%d, %d steps, %d requests, %d calls", st.Turn, st.Steps, st.Requests, st.Calls))

@@ -367,11 +367,12 @@ func (m *model) ctrlC(now time.Time) tea.Cmd {
 }
 
 // stopHarder is a further press while a turn stops: the second says what is waited
-// for, the next ones stop again, for what did not listen.
+// for, the next ones kill it.
 func (m *model) stopHarder() tea.Cmd {
 	m.stops++
-	if m.stops > 2 {
-		m.interrupt()
+	if m.stops > 2 && m.open.Kill != nil {
+		m.open.Kill()
+		return m.flash("killed")
 	}
 	return m.flash(m.stopping())
 }

@@ -164,9 +164,11 @@ func TestCTRLC(t *testing.T) {
 			t.Errorf("%d stops: the second press only tells", w.stops)
 		}
 		w.shows("waiting for tool to stop")
+		kills := 0
+		w.m.open.Kill = func() { kills++ }
 		w.press("ctrl+c")
-		if w.stops != 2 {
-			t.Errorf("%d stops: the third one stops again", w.stops)
+		if w.stops != 1 || kills != 1 {
+			t.Errorf("%d stops, %d kills: the third press kills", w.stops, kills)
 		}
 		w.press("ctrl+u")
 		w.result(c, "stopped")

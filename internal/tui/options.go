@@ -48,6 +48,7 @@ type Opened struct {
 	// first, and a word about how many there are. Nil: none.
 	Files func(query string, n int) (paths []string, note string)
 
+	Kill func() // ends running commands without grace; nil: there are none
 	// Output is the end of what a running call has put out so far. Nil: nothing is.
 	Output func(callID string) string
 	// Shell runs a line of the user's and returns what it printed; private keeps it

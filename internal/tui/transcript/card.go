@@ -97,6 +97,11 @@ func (w *writer) card(b *Block, d session.Display) {
 	if state == Done && endedBadly(&d) {
 		state = Failed
 	}
+	if state == Stopped && !w.o.Expanded { // the head says so; the words are for the model
+		if first, rest, more := strings.Cut(d.Text, "\n"); more && strings.HasPrefix(first, "Error: ") {
+			d.Text = rest
+		}
+	}
 	glyph, style := w.glyph(state)
 	facts := w.facts(b, &d, state)
 	target, told := w.head(style.Paint(glyph), &d, facts, state == Done || state.Live())
