@@ -292,3 +292,19 @@ func TestTUI02NothingIsObeyedByTheTerminal(t *testing.T) {
 		checkRows(t, picture(project(s.events), Options{Width: width, Expanded: true}), width)
 	}
 }
+
+// TestAStoppedCallShowsItsOutput, and the words for the model only to who asks for all.
+func TestAStoppedCallShowsItsOutput(t *testing.T) {
+	t.Parallel()
+	s := &script{now: 1000}
+	c := call("c1", "bash", args(session.Display{Kind: session.ShowCommand, Verb: "Run", Target: "make"}))
+	text := "Error: the user interrupted on purpose while this call was running.\nline 1\n"
+	s.prompt("go").begin().answer(c).start(c).result(c, session.CodeAborted, text, &session.Display{Kind: session.ShowCommand, Verb: "Run", Target: "make", Text: text})
+	p := project(s.events)
+	if got := plain(picture(p, Options{Width: 80})); !strings.Contains(got, "stopped") || !strings.Contains(got, "line 1") || strings.Contains(got, "on purpose") {
+		t.Errorf("collapsed:\n%s", got)
+	}
+	if got := plain(picture(p, Options{Width: 80, Expanded: true})); !strings.Contains(got, "on purpose") {
+		t.Errorf("expanded:\n%s", got)
+	}
+}
