@@ -140,7 +140,7 @@ func (d *demo) engine(ctx context.Context, script string) (*engine, func(), erro
 	if err != nil {
 		return nil, nil, err
 	}
-	e := &engine{}
+	e := newEngine()
 	if err := d.open(e, url); err != nil {
 		stopModel()
 		return nil, nil, errors.Join(err, e.release())

@@ -1,16 +1,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"dsh/internal/config"
+	"dsh/internal/jobs"
 	"dsh/internal/llm"
 	"dsh/internal/llm/llmtest"
 	"dsh/internal/loop"
@@ -73,6 +76,9 @@ type engine struct {
 	notes    []string // for the user, before anything runs
 	stop     []func() error
 
+	stay  context.Context // ends when nobody waits for jobs any more
+	leave context.CancelFunc
+
 	commands *commands
 	script   *llmtest.Server // plays the model; nil for a real one
 }
@@ -80,11 +86,17 @@ type engine struct {
 // openEngine builds every part once, in the order in which they depend on each
 // other. The caller closes it.
 func openEngine(s streams, o engineOptions) (*engine, error) {
-	e := &engine{}
+	e := newEngine()
 	if err := e.open(s, o); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
 	return e, nil
+}
+
+func newEngine() *engine {
+	e := &engine{}
+	e.stay, e.leave = context.WithCancel(context.Background())
+	return e
 }
 
 func (e *engine) open(s streams, o engineOptions) error {
@@ -130,7 +142,8 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 	e.commands = openCommands(e.log.OutDir())
 	e.stop = append(e.stop, e.commands.close)
 	var err error
-	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace)), tools.Read(), tools.Write(), tools.Edit()); err != nil {
+	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace, o)), tools.Read(), tools.Write(), tools.Edit(),
+		tools.JobOutput(), tools.JobList(), tools.JobKill()); err != nil {
 		return err
 	}
 	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset
@@ -151,6 +164,10 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		Save:    e.commands.artifacts.Save,
 
 		Asks:     o.asks,
+		Handover: settings.Handover == "on",
+		Look: func(ctx context.Context, r jobs.Revision) jobs.Revision {
+			return jobs.LookGit(ctx, cwd, r)
+		},
 		OnStatus: o.onStatus,
 	})
 	return err
@@ -225,6 +242,9 @@ func openedNotes(o session.Opened, id string) (notes []string) {
 	}
 	if len(o.Closed) > 0 {
 		notes = append(notes, "the session's last turn was interrupted and was closed")
+	}
+	if len(o.Lost) > 0 {
+		notes = append(notes, "dsh ended without warning, and its jobs with it: "+strings.Join(o.Lost, ", "))
 	}
 	if n := len(o.Held); n == 1 {
 		notes = append(notes, "1 message that waited is kept and not sent")

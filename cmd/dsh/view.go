@@ -92,6 +92,9 @@ func (v *view) finish(runErr error) error {
 		}
 		v.note("dsh: " + line)
 	}
+	if jobs := r.stopped(); jobs != "" {
+		v.note("dsh: stopped at the end of the run: " + jobs + "; --wait-jobs waits for jobs")
+	}
 	if r.Error != nil {
 		v.note("dsh: " + r.Error.Code + ": " + r.Error.Message)
 	}

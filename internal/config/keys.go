@@ -59,6 +59,12 @@ var keys = []key{
 	{"context_window", "DSH_CONTEXT_WINDOW", unstable.Integer,
 		func(s *Settings, v string) error { return window(&s.ContextWindow, v) },
 		func(s *Settings) string { return strconv.Itoa(s.ContextWindow) }, nil},
+	{"bash.handover", "", unstable.String,
+		func(s *Settings, v string) error { s.Handover = v; return onOff(v) },
+		func(s *Settings) string { return s.Handover }, nil},
+	{"bash.auto_background", "", unstable.String,
+		func(s *Settings, v string) error { return duration(&s.AutoBackground, v) },
+		func(s *Settings) string { return s.AutoBackground.String() }, nil},
 	{"retry.max_attempts", "", unstable.Integer,
 		func(s *Settings, v string) error { return number(&s.RetryMaxAttempts, v, maxAttempts) },
 		func(s *Settings) string { return strconv.Itoa(s.RetryMaxAttempts) }, nil},
@@ -66,6 +72,10 @@ var keys = []key{
 		func(s *Settings, v string) error { return duration(&s.RetryMaxWait, v) },
 		func(s *Settings) string { return s.RetryMaxWait.String() }, nil},
 }
+
+// DefaultAutoBackground is how long a person at the screen waits for a command before
+// the conversation goes on without it.
+const DefaultAutoBackground = 30 * time.Second
 
 const (
 	keyFallback = "fallback"
@@ -79,6 +89,8 @@ func defaults() Settings {
 		Model:            "deepseek-flash",
 		Permission:       "ask",
 		MaxSteps:         200,
+		Handover:         "on",
+		AutoBackground:   DefaultAutoBackground,
 		RetryMaxAttempts: 6,
 		RetryMaxWait:     time.Minute,
 		Providers: map[string]Provider{
@@ -261,6 +273,13 @@ func duration(to *time.Duration, v string) error {
 		return fmt.Errorf(`%q is not a duration: want one such as "90s" or "30m"`, v)
 	}
 	*to = d
+	return nil
+}
+
+func onOff(v string) error {
+	if v != "on" && v != "off" {
+		return fmt.Errorf(`want "on" or "off", not %q`, v)
+	}
 	return nil
 }
 

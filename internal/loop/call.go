@@ -15,11 +15,12 @@ import (
 
 // Codes of results that the loop itself makes.
 const (
-	codeDenied    = "DENIED"
-	codeSync      = "LOG_NOT_DURABLE"
-	codeHook      = "HOOK_FAILED"
-	abortedName   = "AbortError"
-	toolErrorName = "ToolError"
+	codeDenied     = "DENIED"
+	codeSuperseded = "SUPERSEDED"
+	codeSync       = "LOG_NOT_DURABLE"
+	codeHook       = "HOOK_FAILED"
+	abortedName    = "AbortError"
+	toolErrorName  = "ToolError"
 )
 
 // prepare takes a call through validation, hooks, policy and the person, in that
@@ -38,7 +39,8 @@ func (t *turn) prepare(slot *slot) (body func() tools.Result, err error) {
 		slot.result = *refused
 		return nil, nil
 	}
-	env := tools.Env{Cwd: t.a.o.Cwd, CallID: slot.call.ID, Seen: t.a.log.Seen, Save: t.a.o.Save}
+	slot.yield = make(chan string, 1)
+	env := tools.Env{Cwd: t.a.o.Cwd, CallID: slot.call.ID, Seen: t.a.log.Seen, Save: t.a.o.Save, Jobs: t.a.jobs, Yield: slot.yield}
 	if slot.info.Action, refused = call.Action(env); refused != nil {
 		slot.result = *refused
 		return nil, nil

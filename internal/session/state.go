@@ -34,6 +34,9 @@ type State struct {
 	Refused  []Refusal
 	LastTool string
 	Todos    []Todo // the last list written
+	Jobs     []JobInfo
+	Alone    int // turns since the last one with a message of the user
+	Changes  int // of the workspace, by results and by calls that are not plainly read-only
 
 	Usage    llm.Usage            // of all answers, and of summaries
 	Models   map[string]llm.Usage // by model
@@ -77,6 +80,7 @@ func (s *State) clone() State {
 	c.changed = nil // a copy is only read
 	c.Rules, c.Refused = slices.Clip(s.Rules), slices.Clip(s.Refused)
 	c.Changed, c.ThisTurn.Warned = slices.Clip(s.Changed), slices.Clip(s.ThisTurn.Warned)
+	c.Jobs = slices.Clip(s.Jobs)
 	c.Usage, c.ThisTurn.Usage = addUsage(llm.Usage{}, s.Usage), addUsage(llm.Usage{}, s.ThisTurn.Usage)
 	return c
 }
@@ -87,6 +91,7 @@ func (s *State) apply(ev *Event) {
 	switch p := ev.Data.(type) {
 	case TurnStart:
 		s.Turn, s.TurnOpen, s.Step, s.StepOpen = p.Turn, true, 0, false
+		s.Alone++
 		s.ThisTurn = TurnUse{Started: ev.Time}
 	case TurnEnd:
 		s.TurnOpen, s.StepOpen, s.LastEnd = false, false, &p.Reason
@@ -96,6 +101,12 @@ func (s *State) apply(ev *Event) {
 		s.ThisTurn.Steps++
 	case StepEnd:
 		s.StepOpen = false
+	case UserMessage:
+		if p.Source.Kind == llm.FromUser {
+			s.Alone = 0
+		}
+	case JobStarted, JobSettled:
+		s.applyJob(ev)
 	case RequestHeader:
 		s.Header, s.HeaderSeq = &p.Header, ev.Seq
 	case RequestContext:
@@ -143,7 +154,12 @@ func (s *State) applySetting(data Payload) {
 		if p.T == typeTodoWrite && json.Unmarshal(p.Data, &list) == nil {
 			s.Todos = list.Todos
 		}
+	case PolicyDecision:
+		if p.Decision == Allow && p.Effect != EffectRead {
+			s.Changes++
+		}
 	case WorkspaceChanged:
+		s.Changes++
 		if !s.changed[p.Path] {
 			if s.changed == nil {
 				s.changed = map[string]bool{}
