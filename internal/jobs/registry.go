@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,7 +89,7 @@ func NewRegistry(o RegistryOptions) *Registry {
 // number used, if it is not admitted: ErrTooMany, ErrClosed. What start returns as an
 // error is returned as it is.
 func (r *Registry) Start(s Spec, start func() (*Process, error)) (*Job, error) {
-	if err := r.admit(); err != nil {
+	if err := r.admit(s); err != nil {
 		return nil, err
 	}
 	p, err := start()
@@ -108,13 +109,16 @@ func (r *Registry) Start(s Spec, start func() (*Process, error)) (*Job, error) {
 // Adopt makes a job of a process that runs. If it is not admitted (see Start) the
 // process is as it was.
 func (r *Registry) Adopt(s Spec, p *Process) (*Job, error) {
-	if err := r.admit(); err != nil {
+	if err := r.admit(s); err != nil {
 		return nil, err
 	}
 	return r.enter(s, p)
 }
 
-func (r *Registry) admit() error {
+func (r *Registry) admit(s Spec) error {
+	if strings.TrimSpace(s.Kind) == "" || strings.TrimSpace(s.Label) == "" {
+		return fmt.Errorf("a job needs a kind and a label, not %q and %q", s.Kind, s.Label)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
