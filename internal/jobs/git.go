@@ -35,40 +35,43 @@ func LookGit(ctx context.Context, dir string, r Revision) Revision {
 	if !noFilters(ctx, dir) {
 		return r
 	}
-	status, err := gitOutput(ctx, dir, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=all")
+	top, err := gitOutput(ctx, dir, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return r
 	}
-	head, err := gitOutput(ctx, dir, "rev-parse", "--verify", "-q", "HEAD", "--show-toplevel")
-	if err != nil {
-		head, err = gitOutput(ctx, dir, "rev-parse", "--show-toplevel") // no commit yet
-	}
+	status, err := gitOutput(ctx, dir, "status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=all")
 	if err != nil {
 		return r
 	}
-	lines := strings.Split(strings.TrimSpace(head), "\n")
-	top := lines[len(lines)-1]
-	if len(lines) > 1 {
-		r.Head = lines[0]
-	}
-	r.Files = states(top, status)
+	r.Head, r.Files = states(strings.TrimSuffix(top, "\n"), status)
 	return r
 }
 
-// states gives each file that git lists what it is now: git's letters, size and time.
-func states(top, status string) map[string]string {
-	files := map[string]string{}
+// before is how many fields stand before the path in a line of git's status, by its
+// first.
+var before = map[string]int{"1": 8, "u": 10, "?": 1}
+
+// states gives the commit, and to each file that git lists what it is now: git's
+// letters, size and time.
+func states(top, status string) (head string, files map[string]string) {
+	files = map[string]string{}
 	for _, line := range strings.Split(status, "\x00") {
-		if len(line) < 4 {
+		if oid, ok := strings.CutPrefix(line, "# branch.oid "); ok {
+			head = oid
 			continue
 		}
-		path, state := line[3:], line[:2]
+		kind, _, _ := strings.Cut(line, " ")
+		fields := strings.SplitN(line, " ", before[kind]+1)
+		if before[kind] == 0 || len(fields) <= before[kind] {
+			continue
+		}
+		path, state := fields[before[kind]], strings.Join(fields[:before[kind]], " ")
 		if info, err := os.Lstat(filepath.Join(top, path)); err == nil {
 			state += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
 		}
 		files[path] = state
 	}
-	return files
+	return head, files
 }
 
 // noFilters reports whether git compares files without running a program that the

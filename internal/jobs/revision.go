@@ -64,7 +64,7 @@ func (r Revision) counted(now Revision) []string {
 		list = slices.Clone(now.Named[n:])
 	}
 	if len(list) == 0 {
-		list = []string{"(by other calls)"}
+		list = []string{"files that other commands may have changed"}
 	}
 	return atMost(list)
 }
