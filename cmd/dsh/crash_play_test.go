@@ -85,6 +85,9 @@ func (s *scene) newLife() *life {
 	dir := filepath.Join(s.dir, fmt.Sprint(s.lives.Add(1)))
 	l := &life{s, dir, filepath.Join(dir, "home"), filepath.Join(dir, "work"), filepath.Join(dir, "journal")}
 	err := os.MkdirAll(l.work, 0o700)
+	// On a busy machine the play's steer would make a job of the command it meets.
+	err = errors.Join(err, os.MkdirAll(filepath.Join(dir, ".config", "dsh"), 0o700),
+		os.WriteFile(filepath.Join(dir, ".config", "dsh", "config.toml"), []byte("[bash]\nhandover = \"off\"\n"), 0o600))
 	for name, content := range seeds {
 		err = errors.Join(err, os.WriteFile(filepath.Join(l.work, name), []byte(content), 0o600))
 	}

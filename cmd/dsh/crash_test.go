@@ -31,7 +31,7 @@ func TestCrashMatrix(t *testing.T) {
 		m.point(s, crash{[]string{"before", "after"}[i%2], i / 2}, typeAt(whole, i/2))
 	})
 	m.report(t)
-	m.covers(t, crashUnknownDone, crashUnknownNotDone, crashNotStarted, crashRequeued, crashHeld, crashPartial, crashNothing, crashDropped, crashRunning)
+	m.covers(t, crashUnknownDone, crashUnknownNotDone, crashNotStarted, crashRequeued, crashHeld, crashPartial, crashNothing, crashDropped, crashRunning, crashJob, crashTold)
 }
 
 // TestCrashWhileResuming kills the play at a few places, then what resumes it

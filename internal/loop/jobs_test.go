@@ -131,7 +131,16 @@ func TestBSH41AJobHasNoTimeout(t *testing.T) {
 	})
 }
 
-// TestBSH30TheEndOfAJobWakesAnIdleAgent also JBT18.
+func TestJBT18TheNoticeOpensATurn(t *testing.T) {
+	works(t, []play{background("make"), say("waiting"), say("I see")}, func(t *testing.T, y *yard) {
+		y.prompt("go")
+		y.process(1).End(0, 0)
+		must(t, y.WhenQuiet(t.Context()))
+		has(t, "story", y.story(), "turn2 claim step1 user:<notice>\nBackground job bash-1")
+		expect(t, "turns", y.ends(), "completed completed")
+	})
+}
+
 func TestBSH30TheEndOfAJobWakesAnIdleAgent(t *testing.T) {
 	works(t, []play{background("make"), say("waiting"), output("bash-1", ""), say("I saw it")}, func(t *testing.T, y *yard) {
 		y.prompt("go")

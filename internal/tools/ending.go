@@ -151,6 +151,10 @@ func commandCard(a bashArgs, r *session.ToolResult) session.Display {
 	}
 	stored, ok := storedDisplay(r)
 	switch {
+	case ok && stored.Kind == session.ShowJob: // it has not ended
+		d = stored
+		d.Target, d.Text = a.Command, resultText(r)
+		return d
 	case ok && stored.Command != nil:
 		d.Facts, d.Command = stored.Facts, stored.Command
 		d.Text = resultText(r)
