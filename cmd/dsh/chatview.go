@@ -50,6 +50,8 @@ func (v *chatView) event(ev *session.Event) {
 		}
 	case session.Retry:
 		v.note(retryLine(ev))
+	case session.JobSettled:
+		v.note(jobLine(&p))
 	case session.CompactionStart, session.CompactionSummary, session.CompactionEnd:
 		if line := compactLine(ev); line != "" {
 			v.note(line)

@@ -60,6 +60,8 @@ func (v *view) progress(ev *session.Event) {
 		for _, line := range body {
 			v.note("      " + line)
 		}
+	case session.JobSettled:
+		v.note(jobLine(&p))
 	}
 }
 
@@ -103,6 +105,9 @@ func (v *view) finish(runErr error) error {
 	}
 	return nil
 }
+
+// jobLine tells of the end of a job.
+func jobLine(p *session.JobSettled) string { return "& " + describeEnd(p) }
 
 // retryLine tells of a failed request, "" for every other event.
 func retryLine(ev *session.Event) string {

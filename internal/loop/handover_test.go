@@ -82,6 +82,19 @@ func TestASteerLetsAShortCommandEnd(t *testing.T) {
 	})
 }
 
+// TestASteerMovesEveryCommand, also those that may overlap.
+func TestASteerMovesEveryCommand(t *testing.T) {
+	works(t, []play{call("bash", bashArgs("ls -R /", ""), "bash", bashArgs("cat big", "")), say("heard")}, func(t *testing.T, y *yard) {
+		y.send("go")
+		y.process(2)
+		y.steer("never mind")
+		time.Sleep(steerGrace)
+		y.idle()
+		expect(t, "jobs", len(y.Jobs()), 2)
+		expect(t, "last words", tail(y.model.request(1), 1), "never mind")
+	})
+}
+
 // TestHandoverOff: nothing makes a command a job.
 func TestHandoverOff(t *testing.T) {
 	works(t, []play{call("bash", bashArgs("test", `,"timeoutMs":60000`)), say("heard")}, func(t *testing.T, y *yard) {

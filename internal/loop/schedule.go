@@ -132,7 +132,8 @@ func (s *schedule) takeUp(slot *slot) error {
 func (s *schedule) wait() {
 	for {
 		var due <-chan time.Time
-		if slot := s.holdsUp(); slot != nil {
+		slot := s.holdsUp()
+		if slot != nil {
 			timer := time.NewTimer(time.Until(slot.began.Add(steerGrace)))
 			defer timer.Stop()
 			due = timer.C
@@ -143,24 +144,26 @@ func (s *schedule) wait() {
 			return
 		case <-s.t.a.stirred:
 		case <-due:
-			slot := &s.slots[s.next-1]
 			slot.asked = true
 			slot.askYield(session.HandoverSteer)
 		}
 	}
 }
 
-// holdsUp is the exclusive call that keeps a steer from being read, nil if there is
-// none or it was asked already.
+// holdsUp is the first call that keeps a steer from being read and may be asked to let
+// it: a command, or what nothing may overlap. Nil if there is none.
 func (s *schedule) holdsUp() *slot {
-	slot := &s.slots[s.next-1]
-	if !slot.exclusive || slot.done || slot.asked || !s.t.a.steered() {
+	if !s.t.a.steered() {
 		return nil
 	}
-	if slot.info.Action.Class == policy.Exec && !s.t.a.o.Handover {
-		return nil
+	for i := s.commit; i < s.next; i++ {
+		slot := &s.slots[i]
+		exec := slot.info.Action.Class == policy.Exec
+		if !slot.done && !slot.asked && (exec && s.t.a.o.Handover || !exec && slot.exclusive) {
+			return slot
+		}
 	}
-	return slot
+	return nil
 }
 
 // askYield asks a body once; what does not listen is not disturbed.

@@ -155,7 +155,7 @@ func StoppedBy(j *session.JobInfo) string {
 
 // StaleMark names the files that changed while a job ran.
 func StaleMark(files []string) string {
-	return "changed while it ran, so the result may be stale: " + strings.Join(files, ", ")
+	return "changed while it ran, by it or by others, so the result may be stale: " + strings.Join(files, ", ")
 }
 
 func withNewline(text string) string {
