@@ -15,12 +15,11 @@ import (
 
 // Codes of results that the loop itself makes.
 const (
-	codeDenied     = "DENIED"
-	codeSuperseded = "SUPERSEDED"
-	codeSync       = "LOG_NOT_DURABLE"
-	codeHook       = "HOOK_FAILED"
-	abortedName    = "AbortError"
-	toolErrorName  = "ToolError"
+	codeDenied    = "DENIED"
+	codeSync      = "LOG_NOT_DURABLE"
+	codeHook      = "HOOK_FAILED"
+	abortedName   = "AbortError"
+	toolErrorName = "ToolError"
 )
 
 // prepare takes a call through validation, hooks, policy and the person, in that

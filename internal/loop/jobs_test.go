@@ -249,3 +249,48 @@ func TestBSH38WithoutJobsNothingRunsInTheBackground(t *testing.T) {
 		expect(t, "processes", len(y.starter.Started()), 0)
 	})
 }
+
+// TestRacesOfAClose: an agent that is closed in the middle of everything leaves every
+// call with its result and every job with its end, and no process.
+func TestRacesOfAClose(t *testing.T) {
+	for i := range 60 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			works(t, []play{background("serve"), call("bash", bashArgs("test", ""), "job_output", `{"job_id":"bash-1","wait":true}`), say("heard"), say("again"), say("again")},
+				func(t *testing.T, y *yard) {
+					y.starter.Dying = time.Duration(i%3) * time.Second
+					y.send("go")
+					serve, test := y.process(1), y.process(2)
+					time.Sleep(time.Second)
+					done := make(chan bool)
+					for _, do := range []func(){
+						func() { _, _ = test.Write([]byte("text")) },
+						func() { serve.End(0, 0) },
+						func() { _, _ = y.Steer("stop") },
+						func() { _ = y.StopJob("bash-1", "") },
+						func() { y.Background("") },
+						func() {
+							if err := y.Close(t.Context()); err != nil {
+								t.Error(err)
+							}
+						},
+					} {
+						go func() { do(); done <- true }()
+					}
+					for range 5 {
+						<-done
+					}
+					test.End(0, 0)
+					<-done
+					begun, ended := of[session.JobStarted](y.fixture), of[session.JobSettled](y.fixture)
+					if len(begun) != len(ended) || y.log.OpenStep().Step != 0 {
+						t.Errorf("%d jobs began, %d ended, step %d is open", len(begun), len(ended), y.log.OpenStep().Step)
+					}
+					for _, j := range y.Jobs() {
+						if j.Status.Active() {
+							t.Errorf("%s is %s", j.ID, j.Status)
+						}
+					}
+				})
+		})
+	}
+}

@@ -187,7 +187,7 @@ func (s *schedule) end(e ended) {
 // supersede settles a call that would have begun after another became a job: it may
 // rely on what that has not done yet, and the user waits.
 func (s *slot) supersede(job string) {
-	s.result = failed(codeSuperseded, "this call was not started, because an earlier one of the same message became job "+job+", which still runs. Ask for it again if it is still wanted.")
+	s.result = failed(tools.Superseded, "this call was not started, because an earlier one of the same message became job "+job+", which still runs. Ask for it again if it is still wanted.")
 	s.final, s.done = true, true
 }
 

@@ -23,6 +23,7 @@ const (
 	JobUnknown = "JOB_UNKNOWN" // no job of this agent has the id
 	JobLimit   = "JOB_LIMIT"   // too many are active; nothing was started
 	JobsClosed = "JOBS_CLOSED" // there can be none (any more)
+	Superseded = "SUPERSEDED"  // an earlier call of the message became a job; nothing was started
 
 	FSNotFound      = "FS_NOT_FOUND"
 	FSNotDirectory  = "FS_NOT_DIRECTORY"

@@ -117,6 +117,7 @@ var reasons = map[string]string{
 	JobUnknown:      "no such job",
 	JobLimit:        "too many jobs",
 	JobsClosed:      "no jobs",
+	Superseded:      "not started, as the call before it runs on",
 	FSNotFound:      "not found",
 	FSNotDirectory:  "not a directory",
 	FSNotRegular:    "not a file",
