@@ -136,6 +136,9 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	if percent, ok := st.InUse.Percent(); ok {
 		show("context", fmt.Sprintf("%d of %d tokens (%d%%)", st.InUse.Used, st.InUse.Window, percent))
 	}
+	if st.Verify != nil {
+		show("verified", st.Verify.Summary())
+	}
 	for _, path := range st.Changed {
 		show("changed", path)
 	}

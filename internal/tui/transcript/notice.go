@@ -180,6 +180,7 @@ func (p *Projection) closeCompaction(ev *session.Event, s State) {
 func (p *Projection) turnEnd(ev *session.Event, d *session.TurnEnd) {
 	p.closeStep(ev)
 	p.closeCompaction(ev, Stopped)
+	p.loseVerification(ev)
 	p.turnOpen, p.warned = false, 0
 	if d.Reason.Kind == session.Completed {
 		return
