@@ -92,6 +92,8 @@ func (p *VerifyRun) outcome() string {
 		return "Verification stopped, since you wrote: " + command
 	case VerifyLost:
 		return "Verification lost, dsh ended while it ran: " + command
+	case VerifyTimedOut, VerifyNotStarted:
+		return "Not verified: " + command + " " + p.Cause()
 	}
 	return fmt.Sprintf("Not verified: %s %s (%s)", command, p.Cause(), took)
 }

@@ -155,7 +155,7 @@ func (m *model) showStatus() tea.Cmd {
 		rows = append(rows, fmt.Sprintf("context      %d%% of %s tokens", percent, amount(p.inUse.Window)))
 	}
 	if p.checked != "" {
-		rows = append(rows, "verified     "+p.checked)
+		rows = append(rows, "check        "+p.checked)
 	}
 	for _, row := range rows {
 		m.say(termtext.Line(row))

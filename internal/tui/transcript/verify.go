@@ -19,7 +19,10 @@ func (p *Projection) verification(ev *session.Event, d *session.VerifyRun) {
 		p.verify = 1 + p.add(ev, Block{Kind: Notice})
 	}
 	b := p.touch(p.verify-1, ev)
-	b.State, b.Text, b.Detail = verdictState(d), sentence(d.Summary(), ""), verifyDetail(d)
+	b.State, b.Text, b.Detail = verdictState(d), d.Summary(), verifyDetail(d)
+	if b.State != Done { // otherwise more follows on the line
+		b.Text += "."
+	}
 	p.verify = 0
 }
 
