@@ -55,7 +55,9 @@ func (t *tally) verification(command string, st session.State) {
 		t.result.Verified = &passed
 	}
 	if work.Checks == 0 || st.Verify == nil {
-		v.Changed = append(v.Changed, work.Changed...)
+		if work.Open {
+			v.Changed = append(v.Changed, work.Changed...)
+		}
 		return
 	}
 	run := st.Verify

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 )
@@ -294,6 +295,9 @@ func timeout(to *time.Duration, v string) error {
 func command(v string) error {
 	if strings.TrimSpace(v) == "" {
 		return fmt.Errorf(`want a command, such as "go test ./..."`)
+	}
+	if !utf8.ValidString(v) {
+		return fmt.Errorf("the command is not valid UTF-8, so the log cannot hold it")
 	}
 	if strings.IndexFunc(v, func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' }) >= 0 {
 		return fmt.Errorf("the command %q holds a control character", v)

@@ -80,7 +80,7 @@ func (s *State) clone() State {
 	c.changed, c.allowed = nil, nil // a copy is only read
 	c.Rules, c.Refused = slices.Clip(s.Rules), slices.Clip(s.Refused)
 	c.Changed, c.ThisTurn.Warned = slices.Clip(s.Changed), slices.Clip(s.ThisTurn.Warned)
-	c.ThisTurn.Work.Changed = slices.Clip(s.ThisTurn.Work.Changed)
+	c.ThisTurn.Work.Changed, c.ThisTurn.Work.known = slices.Clip(s.ThisTurn.Work.Changed), nil
 	c.Usage, c.ThisTurn.Usage = addUsage(llm.Usage{}, s.Usage), addUsage(llm.Usage{}, s.ThisTurn.Usage)
 	return c
 }

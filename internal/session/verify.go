@@ -22,11 +22,12 @@ type VerifyRun struct {
 	Verdict VerifyVerdict `json:"verdict"`
 
 	// What is known when it begins.
-	Changed        []string `json:"changed"`                  // files of this turn's results, and TouchedTests; relative inside the session's directory
+	Changed        []string `json:"changed"`                  // files changed since a check passed; relative inside the session's directory
 	ChangedMore    int      `json:"changedMore,omitempty"`    // files that Changed leaves out
-	TouchedTests   []string `json:"touchedTests,omitempty"`   // test files that are not what they were when the turn began
-	TouchedScripts []string `json:"touchedScripts,omitempty"` // files of the workspace that the command runs, likewise
+	TouchedTests   []string `json:"touchedTests,omitempty"`   // those of them that are tests
+	TouchedScripts []string `json:"touchedScripts,omitempty"` // those of them that the command names or takes its orders from
 	Commands       bool     `json:"commands,omitempty"`       // commands ran that may have changed more
+	Partial        bool     `json:"partial,omitempty"`        // the workspace is too large to look for all they changed
 
 	// What is known when it has ended.
 	ExitCode   int    `json:"exitCode"` // -1 unless it ended by itself
@@ -130,15 +131,19 @@ func (p *VerifyRun) TouchedNote() string {
 	return strings.Join(notes, "; ")
 }
 
-// Work is what a turn did that a check must see. A turn that follows one that a crash
-// cut off goes on with its work.
+// Work is what a turn did that a check must see. What no check has passed since it
+// changed stays listed in later turns; a turn that follows one that a crash cut off goes
+// on with its work, and is checked for it.
 type Work struct {
 	Changed  []string // files that results changed, in the order of first change
 	Commands bool     // a command ran that policy does not judge plainly read-only
-	Open     bool     // something may have changed since the last check that passed
+	Open     bool     // something may have changed in this turn since a check passed
+	Passed   bool     // nothing may have changed since a check passed, in whatever turn
 	Since    int64    // when it began, milliseconds since 1970
 	Checks   int      // runs of the command in this turn
 	Failed   int      // those that count as failures
+
+	known map[string]bool // Changed, to look up; not in copies
 }
 
 // neverRan are the codes of results of calls that were allowed and did not run.
@@ -146,9 +151,12 @@ var neverRan = map[string]bool{CodeNotStarted: true, CodeNotRun: true, "LOG_NOT_
 
 // begin is the work of the next turn.
 func (w *Work) begin(last *EndReason, at int64) {
-	next := Work{Since: at}
-	if last != nil && last.Kind == Interrupted && w.Open {
-		next = Work{Changed: w.Changed, Commands: w.Commands, Open: true, Since: w.Since}
+	next := Work{Passed: w.Passed, Since: at}
+	if !w.Passed {
+		next.Changed, next.known = w.Changed, w.known
+	}
+	if w.Open && last != nil && last.Kind == Interrupted {
+		next.Open, next.Commands, next.Since = true, w.Commands, w.Since
 	}
 	*w = next
 }
@@ -157,19 +165,21 @@ func (w *Work) begin(last *EndReason, at int64) {
 func (w *Work) ran(effect Effect, code string) {
 	switch {
 	case effect == EffectChange && code == "":
-		w.Open = true
+		w.Open, w.Passed = true, false
 	case effect == EffectUnknown && !neverRan[code]:
-		w.Open, w.Commands = true, true
+		w.Open, w.Passed, w.Commands = true, false, true
 	}
 }
 
 func (w *Work) changed(path string) {
-	w.Open = true
-	for _, p := range w.Changed {
-		if p == path {
-			return
-		}
+	w.Open, w.Passed = true, false
+	if w.known[path] {
+		return
 	}
+	if w.known == nil {
+		w.known = map[string]bool{}
+	}
+	w.known[path] = true
 	w.Changed = append(w.Changed, path)
 }
 
@@ -178,7 +188,7 @@ func (w *Work) checked(v VerifyVerdict) {
 	case v == VerifyRunning:
 		w.Checks++
 	case v == VerifyPassed:
-		w.Open = false
+		w.Open, w.Passed = false, true
 	case v.Fails():
 		w.Failed++
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -93,10 +94,33 @@ func TestWhatATurnDid(t *testing.T) {
 			s.add(Visible(r, at))
 			got := s.f.state.ThisTurn.Work
 			got.Since = 0
-			if fmt.Sprint(got) != fmt.Sprint(c.want) {
+			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})
+	}
+}
+
+// What an unverified turn changed is still named by the check of a later one.
+func TestUnprovenChangesStayListed(t *testing.T) {
+	t.Parallel()
+	s := newScript(t).begin(1, "hi").add(reply(1, 1, answerMsg("done"))).log(WorkspaceChanged{"/w/a_test.go", "c"}, StepEnd{1, 1})
+	s.log(checkRun(1, VerifyRunning), checkRun(1, VerifyFailed), TurnEnd{1, EndReason{Kind: Completed}}, TurnStart{2})
+	if w := s.f.state.ThisTurn.Work; w.Open || w.Failed != 0 || fmt.Sprint(w.Changed) != "[/w/a_test.go]" {
+		t.Errorf("a turn that changed nothing yet: %+v", w)
+	}
+	s.log(WorkspaceChanged{"/w/b.go", "d"}, WorkspaceChanged{"/w/a_test.go", "e"})
+	if w := s.f.state.ThisTurn.Work; !w.Open || fmt.Sprint(w.Changed) != "[/w/a_test.go /w/b.go]" {
+		t.Errorf("%+v", w)
+	}
+	pass := []VerifyRun{checkRun(1, VerifyRunning), checkRun(1, VerifyPassed)}
+	for _, run := range pass {
+		run.Turn = 2
+		s.log(run)
+	}
+	s.log(TurnEnd{2, EndReason{Kind: Completed}}, TurnStart{3})
+	if w := s.f.state.ThisTurn.Work; w.Open || len(w.Changed) > 0 || !w.Passed {
+		t.Errorf("after a pass: %+v", w)
 	}
 }
 

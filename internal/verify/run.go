@@ -38,7 +38,7 @@ func (c *Check) run(ctx context.Context, steered <-chan struct{}, run *session.V
 	run.DurationMs = time.Since(began).Milliseconds()
 	run.Output = c.output(&r)
 	if r.Omitted > 0 {
-		run.Artifact = r.Artifact
+		run.Artifact = c.clean(r.Artifact)
 	}
 	c.judge(ctx, run, &r, err, stopped)
 }
@@ -71,7 +71,7 @@ func (c *Check) judge(ctx context.Context, run *session.VerifyRun, r *jobs.Resul
 func (c *Check) output(r *jobs.Result) string {
 	text := cut(c.clean(strings.TrimRight(r.Output, "\n")))
 	if r.Omitted > 0 && r.Artifact != "" {
-		text += "\n[all of it is in " + r.Artifact + "]"
+		text += "\n[all of it is in " + c.clean(r.Artifact) + "]"
 	}
 	return text
 }
@@ -88,5 +88,5 @@ func cut(text string) string {
 
 func (c *Check) clean(text string) string {
 	clean, _ := c.o.Redact(text)
-	return clean
+	return strings.ToValidUTF8(clean, "\ufffd")
 }

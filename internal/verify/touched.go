@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path"
@@ -20,13 +21,16 @@ const (
 	maxWalked = 50_000
 )
 
-// look says which files the turn changed, and which of them decide about the check.
-// What tools wrote is in the log; what commands wrote is seen by the files' times.
-func (c *Check) look(run *session.VerifyRun, work *session.Work) {
+// look says which files were changed, and which of them decide about the check. What
+// tools wrote is in the log; what commands wrote of tests and scripts is seen by the
+// files' times. What commands removed is not seen.
+func (c *Check) look(ctx context.Context, run *session.VerifyRun, work *session.Work) {
 	paths := slices.Clone(work.Changed)
 	scripts := c.scripts()
 	if work.Commands {
-		for _, p := range c.written(time.UnixMilli(work.Since), scripts) {
+		written, whole := c.written(ctx, time.UnixMilli(work.Since), scripts)
+		run.Partial = !whole
+		for _, p := range written {
 			if !slices.Contains(paths, p) {
 				paths = append(paths, p)
 			}
@@ -98,11 +102,12 @@ func (c *Check) scripts() (list []string) {
 // foreign are directories of files that no hand of this project wrote.
 var foreign = map[string]bool{"node_modules": true, "vendor": true, "target": true, "__pycache__": true, "venv": true, "dist": true, "build": true}
 
-// written are the tests and scripts that were written after a time, by whomever.
-func (c *Check) written(after time.Time, scripts []string) (list []string) {
+// written are the tests and scripts that were written after a time, by whomever. It is
+// not whole when the workspace is too large, or ctx ends.
+func (c *Check) written(ctx context.Context, after time.Time, scripts []string) (list []string, whole bool) {
 	seen := 0
 	_ = filepath.WalkDir(c.root, func(p string, d fs.DirEntry, err error) error {
-		if seen++; seen > maxWalked {
+		if seen++; seen > maxWalked || ctx.Err() != nil {
 			return filepath.SkipAll
 		}
 		switch {
@@ -121,7 +126,7 @@ func (c *Check) written(after time.Time, scripts []string) (list []string) {
 		}
 		return nil
 	})
-	return list
+	return list, seen <= maxWalked && ctx.Err() == nil
 }
 
 func testIn(root, p string) bool {

@@ -49,7 +49,7 @@ func (c *Check) TurnStopping(ctx context.Context, s loop.Stopping) (loop.Ending,
 	if s.Reason.Kind != session.Completed || !work.Open {
 		return loop.Ending{}, nil
 	}
-	run := c.plan(s.Turn, &work)
+	run := c.plan(ctx, s.Turn, &work)
 	if err := s.Record(run); err != nil {
 		return loop.Ending{}, err
 	}
@@ -70,11 +70,10 @@ func (c *Check) TurnStopping(ctx context.Context, s loop.Stopping) (loop.Ending,
 }
 
 // plan is the run before it begins.
-func (c *Check) plan(turn int, work *session.Work) session.VerifyRun {
-	command, _ := c.o.Redact(c.o.Command)
-	run := session.VerifyRun{Turn: turn, Attempt: work.Checks + 1, Command: command, Verdict: session.VerifyRunning,
+func (c *Check) plan(ctx context.Context, turn int, work *session.Work) session.VerifyRun {
+	run := session.VerifyRun{Turn: turn, Attempt: work.Checks + 1, Command: c.clean(c.o.Command), Verdict: session.VerifyRunning,
 		Changed: []string{}, Commands: work.Commands, ExitCode: -1}
-	c.look(&run, work)
+	c.look(ctx, &run, work)
 	return run
 }
 

@@ -61,6 +61,9 @@ func verifyDetail(d *session.VerifyRun) string {
 	if d.Commands {
 		sb.WriteString("commands ran, which may have changed more\n")
 	}
+	if d.Partial {
+		sb.WriteString("the workspace is too large to look for all they changed\n")
+	}
 	sb.WriteString(d.Output)
 	return strings.TrimRight(sb.String(), "\n")
 }
