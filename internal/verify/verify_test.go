@@ -31,7 +31,7 @@ func newBench(t *testing.T, command string) *bench {
 	launcher := &sandbox.Launcher{}
 	b := &bench{t: t, dir: realPath(t.TempDir()), steered: make(chan struct{})}
 	out := t.TempDir()
-	table := jobs.New(jobs.Options{Starter: launcher, OutDir: out})
+	table := jobs.New(jobs.Options{Starter: launcher, Artifacts: jobs.NewArtifacts(out, 0, 0)})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
