@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -23,14 +24,15 @@ const (
 
 // look says which files were changed, and which of them decide about the check. What
 // tools wrote is in the log; what commands wrote of tests and scripts is seen by the
-// files' times. What commands removed is not seen.
-func (c *Check) look(ctx context.Context, run *session.VerifyRun, work *session.Work) {
+// files' times, and what they removed by what the model had read before.
+func (c *Check) look(ctx context.Context, run *session.VerifyRun, state *session.State) {
+	work := &state.ThisTurn.Work
 	paths := slices.Clone(work.Changed)
 	scripts := c.scripts()
 	if work.Commands {
 		written, whole := c.written(ctx, time.UnixMilli(work.Since), scripts)
 		run.Partial = !whole
-		for _, p := range written {
+		for _, p := range append(written, c.removed(state.Seen)...) {
 			if !slices.Contains(paths, p) {
 				paths = append(paths, p)
 			}
@@ -127,6 +129,20 @@ func (c *Check) written(ctx context.Context, after time.Time, scripts []string) 
 		return nil
 	})
 	return list, seen <= maxWalked && ctx.Err() == nil
+}
+
+// removed are the tests that the model saw and that are gone.
+func (c *Check) removed(seen map[string]session.FileVersion) (list []string) {
+	for p, v := range seen {
+		if v.Absent || !testIn(c.root, p) {
+			continue
+		}
+		if _, err := os.Lstat(p); errors.Is(err, fs.ErrNotExist) {
+			list = append(list, p)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 func testIn(root, p string) bool {

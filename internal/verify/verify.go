@@ -45,11 +45,12 @@ func New(o Options) *Check {
 // passed. Only a turn that would end as completed is checked: what a budget, the
 // output limit or an error ends is no success anyway.
 func (c *Check) TurnStopping(ctx context.Context, s loop.Stopping) (loop.Ending, error) {
-	work := c.o.State().ThisTurn.Work
+	state := c.o.State()
+	work := &state.ThisTurn.Work
 	if s.Reason.Kind != session.Completed || !work.Open {
 		return loop.Ending{}, nil
 	}
-	run := c.plan(ctx, s.Turn, &work)
+	run := c.plan(ctx, s.Turn, &state)
 	if err := s.Record(run); err != nil {
 		return loop.Ending{}, err
 	}
@@ -70,10 +71,11 @@ func (c *Check) TurnStopping(ctx context.Context, s loop.Stopping) (loop.Ending,
 }
 
 // plan is the run before it begins.
-func (c *Check) plan(ctx context.Context, turn int, work *session.Work) session.VerifyRun {
+func (c *Check) plan(ctx context.Context, turn int, state *session.State) session.VerifyRun {
+	work := &state.ThisTurn.Work
 	run := session.VerifyRun{Turn: turn, Attempt: work.Checks + 1, Command: c.clean(c.o.Command), Verdict: session.VerifyRunning,
 		Changed: []string{}, Commands: work.Commands, ExitCode: -1}
-	c.look(ctx, &run, work)
+	c.look(ctx, &run, state)
 	return run
 }
 

@@ -22,6 +22,7 @@ type bench struct {
 	dir     string
 	o       Options
 	work    session.Work
+	seen    map[string]session.FileVersion
 	records []session.VerifyRun
 	steered chan struct{}
 }
@@ -42,7 +43,7 @@ func newBench(t *testing.T, command string) *bench {
 	})
 	b.work = session.Work{Open: true, Since: time.Now().Add(-time.Hour).UnixMilli()}
 	b.o = Options{Command: command, Attempts: 3, Timeout: time.Minute, Jobs: table, Dir: b.dir, Root: b.dir, Env: jobs.Environ(os.Environ()),
-		State: func() session.State { return session.State{ThisTurn: session.TurnUse{Work: b.work}} }}
+		State: func() session.State { return session.State{Seen: b.seen, ThisTurn: session.TurnUse{Work: b.work}} }}
 	return b
 }
 
@@ -243,6 +244,19 @@ func TestWhatCommandsWroteIsSeenByItsTime(t *testing.T) {
 	}
 	b.work.Commands = true
 	if run, _ := b.verdict(); fmt.Sprint(run.TouchedTests) != "[tests/new.py]" || !run.Commands {
+		t.Errorf("%+v", run)
+	}
+}
+
+func TestATestThatACommandRemovedIsNamed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "true")
+	b.work.Commands = true
+	b.seen = map[string]session.FileVersion{}
+	for _, name := range []string{"gone_test.go", "never_test.go", "gone.go"} {
+		b.seen[filepath.Join(b.dir, name)] = session.FileVersion{Absent: name == "never_test.go"}
+	}
+	if run, _ := b.verdict(); fmt.Sprint(run.TouchedTests, run.Changed) != "[gone_test.go] [gone_test.go]" {
 		t.Errorf("%+v", run)
 	}
 }
