@@ -137,6 +137,8 @@ func describe(data session.Payload) string {
 		return strings.TrimSpace(p.ID+" "+p.Handover) + ": " + clip(p.Label)
 	case session.JobSettled:
 		return describeEnd(&p)
+	case session.VerifyRun:
+		return fmt.Sprintf("turn %d, %d: %s", p.Turn, p.Attempt, p.Summary())
 	case session.Title:
 		return p.Title
 	}

@@ -15,6 +15,7 @@ var ours = map[Type]bool{
 	TypeRequestSent: true, TypePolicyPreset: true, TypePolicyDecision: true, TypePolicyRule: true,
 	TypeInboxHeld: true, TypeTurnBudget: true, TypeWorkspaceChanged: true,
 	TypeJobStarted: true, TypeJobSettled: true,
+	TypeVerifyRun: true,
 }
 
 // kept are the types of the format that dsh knows and does not act on: Raw.
@@ -298,6 +299,7 @@ var payloads = map[Type]func(*reader) Payload{
 	TypeWorkspaceChanged: as[WorkspaceChanged],
 	TypeJobStarted:       as[JobStarted],
 	TypeJobSettled:       as[JobSettled],
+	TypeVerifyRun:        as[VerifyRun],
 
 	TypeCompactionStart:   func(r *reader) Payload { return r.compactionStart() },
 	TypeCompactionSummary: func(r *reader) Payload { return r.compactionSummary() },

@@ -44,6 +44,7 @@ const (
 	TypeWorkspaceChanged Type = "workspace/changed"
 	TypeJobStarted       Type = "job/started"
 	TypeJobSettled       Type = "job/settled"
+	TypeVerifyRun        Type = "verify/run"
 )
 
 // Event is one record of the log.
