@@ -34,8 +34,10 @@ type RegistryOptions struct {
 	Past  []session.JobInfo // jobs of earlier processes: numbers go on after them
 	Limit int               // of active jobs; 0: DefaultLimit
 	Hooks Hooks             // all are required
-	// Look is the state of the workspace, bounded in time; nil: nothing is known.
-	Look func(context.Context) Revision
+	// Count is what dsh itself knows of the workspace, at once, and Look adds to it what
+	// takes a while, bounded in time. Nil: nothing.
+	Count func() Revision
+	Look  func(context.Context, Revision) Revision
 }
 
 // Registry holds the jobs of one agent: no other can read, stop or list them. Its
@@ -73,8 +75,11 @@ func NewRegistry(o RegistryOptions) *Registry {
 	if o.Limit == 0 {
 		o.Limit = DefaultLimit
 	}
+	if o.Count == nil {
+		o.Count = func() Revision { return Revision{} }
+	}
 	if o.Look == nil {
-		o.Look = func(context.Context) Revision { return Revision{} }
+		o.Look = func(_ context.Context, r Revision) Revision { return r }
 	}
 	r := &Registry{o: o, last: map[string]int{}}
 	r.ctx, r.stop = context.WithCancel(context.Background())
@@ -139,7 +144,7 @@ func (r *Registry) admit(s Spec) error {
 
 // enter gives an admitted job its number, logs it, and watches it until its end.
 func (r *Registry) enter(s Spec, p *Process) (*Job, error) {
-	j := newJob(s, p)
+	j, counted := newJob(s, p), r.o.Count()
 	r.mu.Lock()
 	r.starting--
 	r.last[s.Kind]++
@@ -154,7 +159,7 @@ func (r *Registry) enter(s Spec, p *Process) (*Job, error) {
 		return nil, fmt.Errorf("the job could not be logged: %w", err)
 	}
 	p.leave()
-	go r.watch(j)
+	go r.watch(j, counted)
 	if closed {
 		r.end(j, session.JobByDsh, "")
 	}
@@ -172,11 +177,11 @@ func (r *Registry) forget(j *Job) {
 }
 
 // watch owns a job until it is settled: record, waiters, event, notice.
-func (r *Registry) watch(j *Job) {
+func (r *Registry) watch(j *Job, counted Revision) {
 	defer r.watchers.Done()
-	began := r.o.Look(r.ctx) // while the command runs: its start does not wait
+	began := r.o.Look(r.ctx, counted) // while the command runs: its start does not wait
 	result, err := j.proc.Wait(context.Background())
-	now := r.o.Look(r.ctx)
+	now := r.o.Look(r.ctx, r.o.Count())
 	r.mu.Lock()
 	end := j.settle(result, err)
 	end.Began, end.Revision, end.Stale = began.String(), now.String(), began.Changed(now)

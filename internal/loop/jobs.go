@@ -29,7 +29,7 @@ const (
 
 // openJobs makes the agent's registry; the numbers go on after the log's.
 func (a *Agent) openJobs() {
-	a.jobs = jobs.NewRegistry(jobs.RegistryOptions{Past: a.log.Jobs(), Limit: a.o.JobLimit, Look: a.look,
+	a.jobs = jobs.NewRegistry(jobs.RegistryOptions{Past: a.log.Jobs(), Limit: a.o.JobLimit, Count: a.count, Look: a.o.Look,
 		Hooks: jobs.Hooks{Started: a.jobStarted, Settled: a.jobSettled, Known: a.jobKnown}})
 }
 
@@ -83,14 +83,10 @@ func (a *Agent) WhenQuiet(ctx context.Context) error {
 	}
 }
 
-// look is what is known of the workspace.
-func (a *Agent) look(ctx context.Context) jobs.Revision {
+// count is what the log says of changes.
+func (a *Agent) count() jobs.Revision {
 	state := a.log.State()
-	r := jobs.Revision{Changes: state.Changes, Named: state.Changed}
-	if a.o.Look != nil {
-		r = a.o.Look(ctx, r)
-	}
-	return r
+	return jobs.Revision{Changes: state.Changes, Named: state.Changed}
 }
 
 func (a *Agent) jobStarted(p session.JobStarted) error {

@@ -210,7 +210,8 @@ func TestJBT14AKillOfAnEndedJob(t *testing.T) {
 		}
 		y.prompt("go")
 		has(t, "results", y.outcomes(), "job bash-1 had already finished\n[status: completed, exit code: 4]")
-		has(t, "results", y.outcomes(), ": text\n[status: completed, exit code: 4]")
+		has(t, "results", y.outcomes(), "c1-4: text\n")
+		has(t, "results", y.result("c1-4"), "\n[status: completed, exit code: 4]")
 	})
 }
 

@@ -103,13 +103,6 @@ func (l *Log) Alone() int {
 	return l.fold.state.Alone
 }
 
-// Changes counts the changes of the workspace by this session, as far as dsh knows.
-func (l *Log) Changes() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.fold.state.Changes
-}
-
 // LastTurn is the number of the last turn that started, 0 before the first.
 func (l *Log) LastTurn() int {
 	l.mu.Lock()
