@@ -1,0 +1,140 @@
+package redact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Value is a text that is secret whatever it looks like.
+type Value struct {
+	Kind string // stands in the marker: "API key", "value of DB_PASSWORD"
+	Text string // MinValue bytes or more; shorter ones are not looked for
+}
+
+// MinValue is the length of a value that can be told from other text, in bytes.
+const MinValue = 8
+
+// Redactor finds secrets. It does not change after New, and is safe for concurrent
+// use.
+type Redactor struct {
+	skips   [1 << 16]uint8 // by two bytes: how far the next candidate is at least
+	buckets [buckets][]anchor
+	anchors []anchor
+}
+
+// New makes a Redactor of all known shapes and the values.
+func New(values []Value) *Redactor { return build(append(valueAnchors(values), shapeAnchors()...)) }
+
+// ValuesOnly makes a Redactor of the values alone: for what may hold examples of keys,
+// such as an answer of the model.
+func ValuesOnly(values []Value) *Redactor { return build(valueAnchors(values)) }
+
+// build sorts the anchors by precedence: the longest value at a place wins, then the
+// shapes in their order.
+func build(anchors []anchor) *Redactor {
+	slices.SortStableFunc(anchors, func(a, b anchor) int { return cmp.Compare(b.rank(), a.rank()) })
+	r := &Redactor{anchors: anchors}
+	for i := range r.skips {
+		r.skips[i] = window - 1
+	}
+	for _, a := range anchors {
+		p := a.text
+		r.skips[pair(p[0], p[1])] = min(r.skips[pair(p[0], p[1])], 1)
+		r.skips[pair(p[1], p[2])] = 0
+		h := hash(p[0], p[1], p[2])
+		r.buckets[h] = append(r.buckets[h], a)
+	}
+	return r
+}
+
+// Text is text without its secrets, and how many there were. Text that is clean comes
+// back as it is, and so does what Text returned.
+func (r *Redactor) Text(text string) (clean string, n int) {
+	if len(r.anchors) == 0 || len(text) < window {
+		return text, 0
+	}
+	s := r.Stream()
+	out := s.Next([]byte(text), true)
+	if s.n == 0 {
+		return text, 0
+	}
+	return string(out), s.n
+}
+
+// Stream redacts bytes that come in pieces, and yields what Text does of them all. It
+// is used by one goroutine.
+type Stream struct {
+	r    *Redactor
+	buf  []byte // what stands before, then what is not decided
+	at   int    // where in buf that begins
+	tail tail   // the rest of a secret whose marker is out already
+	out  []byte
+	n    int
+}
+
+// Stream starts a text.
+func (r *Redactor) Stream() *Stream { return &Stream{r: r} }
+
+// Held is how many bytes wait for what follows them. Only the beginning of something
+// that may be a secret waits, and never more than MaxHeld.
+func (s *Stream) Held() int { return len(s.buf) - s.at }
+
+// Next takes a piece, and returns what is decided by now; with end, everything. The
+// result belongs to the Stream and is good until the next call.
+func (s *Stream) Next(piece []byte, end bool) []byte {
+	s.buf = append(s.buf, piece...)
+	s.out = s.out[:0]
+	from, i := 0, s.at // buf[from:] is the context of i
+	done := s.at       // buf[:done] is out
+	for {
+		if s.tail.class != nil {
+			i = s.tail.skip(s.buf, i)
+			from, done = i, i
+			if s.tail.class != nil { // it goes on in the next piece
+				break
+			}
+		}
+		m, at, state := s.r.find(s.buf, from, i, end)
+		if state != yes {
+			s.out = append(s.out, s.buf[done:at]...)
+			i, done = at, at
+			break
+		}
+		s.out = append(s.out, s.buf[done:m.from]...)
+		s.out = append(s.out, marker(m.kind)...)
+		s.n++
+		i, from, done, s.tail = m.to, m.to, m.to, m.tail
+	}
+	s.keep(max(from, i-contextSize), i)
+	return s.out
+}
+
+// keep drops what is out but for the context that the next decision looks at.
+func (s *Stream) keep(from, at int) {
+	s.buf = append(s.buf[:0], s.buf[from:]...)
+	s.at = at - from
+}
+
+// Markers begin and end like this; between stands the kind.
+const markerStart, markerEnd = "[redacted: ", "]"
+
+// maxKind bounds the kind in a marker that Marker knows again, in bytes.
+const maxKind = 80
+
+func marker(kind string) string { return markerStart + kind + markerEnd }
+
+// Marker is the first marker in a text, "" if there is none.
+func Marker(text string) string {
+	for {
+		_, rest, ok := strings.Cut(text, markerStart)
+		if !ok {
+			return ""
+		}
+		kind, _, ok := strings.Cut(rest[:min(len(rest), maxKind+1)], markerEnd)
+		if ok && kind != "" && !strings.ContainsAny(kind, "\n[") {
+			return marker(kind)
+		}
+		text = rest
+	}
+}
