@@ -20,6 +20,10 @@ type Options struct {
 	Starter sandbox.Starter // starts the processes; required
 	OutDir  string          // where artifacts go; made (0700) when the first one is
 	Cap     int64           // bytes of one artifact; 0 is DefaultCap
+
+	// Filter makes a filter for one output: neither memory nor disk gets anything
+	// that it holds back. Nil: none.
+	Filter func() Filter
 }
 
 // Command is one process to run.
@@ -74,7 +78,11 @@ func (t *Table) Start(c Command) (*Process, error) {
 		t.wg.Done()
 		return nil, fmt.Errorf("the command was not started: %w", err)
 	}
-	p := newProcess(started, label, newCapture(t.opts.OutDir, t.opts.Cap))
+	out := newCapture(t.opts.OutDir, t.opts.Cap)
+	if t.opts.Filter != nil {
+		out.filter = t.opts.Filter()
+	}
+	p := newProcess(started, label, out)
 	p.id = c.ID
 	t.register(p)
 	p.run(c.Timeout, func() { t.forget(p) })
