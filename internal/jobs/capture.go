@@ -32,8 +32,8 @@ type capture struct {
 // with end, the rest. The result is good until the next call.
 type Filter func(piece []byte, end bool) []byte
 
-func newCapture(dir string, limit int64) *capture {
-	return &capture{file: artifact{dir: dir, limit: limit}}
+func newCapture(store *Artifacts) *capture {
+	return &capture{file: artifact{store: store}}
 }
 
 // readFrom takes everything from an output, whatever happens to the artifact: a
