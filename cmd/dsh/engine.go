@@ -127,7 +127,8 @@ func (e *engine) open(s streams, o engineOptions) error {
 
 // start makes the agent of parts that are all there.
 func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rules policy.Rules, cwd string, o engineOptions) error {
-	e.commands = openCommands(e.log.OutDir())
+	hidden := newSecrets(settings, os.Environ())
+	e.commands = openCommands(e.log.OutDir(), hidden)
 	e.stop = append(e.stop, e.commands.close)
 	var err error
 	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace)), tools.Read(), tools.Write(), tools.Edit()); err != nil {
@@ -147,8 +148,12 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		},
 		Budgets: loop.Budgets{Steps: settings.MaxSteps, Time: settings.MaxTime},
 		Retry:   loop.RetryPolicy{Attempts: settings.RetryMaxAttempts, HeaderCap: settings.RetryMaxWait},
-		Redact:  keyRedactor(settings),
-		Save:    e.commands.artifacts.Save,
+
+		RedactPrompt: hidden.prompt,
+		RedactResult: hidden.result,
+		RedactAnswer: hidden.answer,
+
+		Save: e.commands.artifacts.Save,
 
 		Asks:     o.asks,
 		OnStatus: o.onStatus,

@@ -109,6 +109,9 @@ func (r *Registry) Prepare(name, rawArgs string) (*Call, *Result) {
 		return nil, errorResult(fail(InvalidArgs, "%s was not run, its arguments are invalid:\n- %s",
 			e.Name(), strings.Join(wrong, "\n- ")))
 	}
+	if err := refuseMarker(e, object); err != nil {
+		return nil, errorResult(err)
+	}
 	return &Call{tool: e, args: doc}, nil
 }
 
