@@ -18,7 +18,7 @@ const MinValue = 8
 // Redactor finds secrets. It does not change after New, and is safe for concurrent
 // use.
 type Redactor struct {
-	skips   [1 << 16]uint8 // by two bytes: how far the next candidate is at least
+	hits    [1 << 16]uint8 // by two bytes: whether they are the first or the second pair of an anchor
 	buckets [buckets][]anchor
 	anchors []anchor
 }
@@ -35,14 +35,10 @@ func ValuesOnly(values []Value) *Redactor { return build(valueAnchors(values)) }
 func build(anchors []anchor) *Redactor {
 	slices.SortStableFunc(anchors, func(a, b anchor) int { return cmp.Compare(b.rank(), a.rank()) })
 	r := &Redactor{anchors: anchors}
-	for i := range r.skips {
-		r.skips[i] = window - 1
-	}
 	for _, a := range anchors {
-		p := a.text
-		r.skips[pair(p[0], p[1])] = min(r.skips[pair(p[0], p[1])], 1)
-		r.skips[pair(p[1], p[2])] = 0
-		h := hash(p[0], p[1], p[2])
+		r.hits[pair(a.text[0], a.text[1])] |= firstPair
+		r.hits[pair(a.text[1], a.text[2])] |= secondPair
+		h := hash(a.text)
 		r.buckets[h] = append(r.buckets[h], a)
 	}
 	return r
@@ -66,8 +62,9 @@ func (r *Redactor) Text(text string) (clean string, n int) {
 // is used by one goroutine.
 type Stream struct {
 	r    *Redactor
-	buf  []byte // what stands before, then what is not decided
-	at   int    // where in buf that begins
+	buf  []byte // context that was out before, what went out last, what is not decided
+	from int    // where the context of the next decision begins
+	at   int    // where what is not decided begins
 	tail tail   // the rest of a secret whose marker is out already
 	out  []byte
 	n    int
@@ -83,10 +80,12 @@ func (s *Stream) Held() int { return len(s.buf) - s.at }
 // Next takes a piece, and returns what is decided by now; with end, everything. The
 // result belongs to the Stream and is good until the next call.
 func (s *Stream) Next(piece []byte, end bool) []byte {
-	s.buf = append(s.buf, piece...)
+	s.buf = append(append(s.buf[:0], s.buf[s.from:]...), piece...)
+	s.at -= s.from
 	s.out = s.out[:0]
 	from, i := 0, s.at // buf[from:] is the context of i
-	done := s.at       // buf[:done] is out
+	done := s.at       // buf[:done] is out, or replaced
+	found := false
 	for {
 		if s.tail.class != nil {
 			i = s.tail.skip(s.buf, i)
@@ -96,24 +95,20 @@ func (s *Stream) Next(piece []byte, end bool) []byte {
 			}
 		}
 		m, at, state := s.r.find(s.buf, from, i, end)
-		if state != yes {
-			s.out = append(s.out, s.buf[done:at]...)
-			i, done = at, at
+		if i = at; state != yes {
 			break
 		}
-		s.out = append(s.out, s.buf[done:m.from]...)
-		s.out = append(s.out, marker(m.kind)...)
+		found = true
 		s.n++
+		s.out = append(append(s.out, s.buf[done:m.from]...), marker(m.kind)...)
 		i, from, done, s.tail = m.to, m.to, m.to, m.tail
 	}
-	s.keep(max(from, i-contextSize), i)
+	s.from, s.at = max(from, i-contextSize), i
+	if !found {
+		return s.buf[done:i] // most pieces are clean: they are not copied again
+	}
+	s.out = append(s.out, s.buf[done:i]...)
 	return s.out
-}
-
-// keep drops what is out but for the context that the next decision looks at.
-func (s *Stream) keep(from, at int) {
-	s.buf = append(s.buf[:0], s.buf[from:]...)
-	s.at = at - from
 }
 
 // Markers begin and end like this; between stands the kind.

@@ -1,6 +1,9 @@
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 const (
 	// window is the bytes of an anchor that are looked for first; none is shorter.
@@ -8,7 +11,10 @@ const (
 	// contextSize is how far before an anchor its left border is looked at, in bytes:
 	// the longest escape that may stand there.
 	contextSize = 16
-	buckets     = 1 << 10
+	bucketBits  = 11
+	buckets     = 1 << bucketBits // several times the anchors
+
+	firstPair, secondPair = 1, 2
 )
 
 // MaxHeld bounds what a Stream holds back, in bytes: the longest value, and more than
@@ -51,9 +57,13 @@ func (a *anchor) rank() int {
 	return 0
 }
 
-func pair(x, y byte) int { return int(x)<<8 | int(y) }
+// pair is how two bytes stand in the number that is read of them.
+func pair(x, y byte) int { return int(y)<<8 | int(x) }
 
-func hash(x, y, z byte) int { return (int(x)*31 ^ int(y)*7 ^ int(z)<<2) & (buckets - 1) }
+// hash spreads the first bytes of anchors over the buckets.
+func hash[T string | []byte](w T) uint32 {
+	return (uint32(w[0]) | uint32(w[1])<<8 | uint32(w[2])<<16) * 0x9E3779B1 >> (32 - bucketBits)
+}
 
 // find is the first secret in b[i:]; or, where there is none, up to where b is known
 // to be clean.
@@ -65,7 +75,7 @@ func (r *Redactor) find(b []byte, from, i int, end bool) (match, int, state) {
 		}
 		list := r.anchors // few bytes are left: any may begin here
 		if len(b)-i >= window {
-			list = r.buckets[hash(b[i], b[i+1], b[i+2])]
+			list = r.buckets[hash(b[i:])]
 		}
 		for k := range list {
 			m, state := list[k].at(b, from, i, end)
@@ -77,21 +87,29 @@ func (r *Redactor) find(b []byte, from, i int, end bool) (match, int, state) {
 	}
 }
 
-// next is the first place from i on where an anchor may begin.
+// next is the first place from i on where an anchor may begin. It looks at every
+// second pair of bytes: each anchor has its first or its second pair among them. Eight
+// bytes are looked at together, as most of them are clean.
 func (r *Redactor) next(b []byte, i int) int {
-	skips := &r.skips
-	for i+window <= len(b) {
-		w := b[i : i+window]
-		skip := skips[int(w[1])<<8|int(w[2])]
-		if skip == 0 {
-			if len(r.buckets[hash(w[0], w[1], w[2])]) > 0 {
-				return i
+	hits, last := &r.hits, len(b)-window
+	for j := i; j <= last+1; j += 8 {
+		if j+8 <= len(b) {
+			v := binary.LittleEndian.Uint64(b[j:])
+			if hits[v&0xffff]|hits[v>>16&0xffff]|hits[v>>32&0xffff]|hits[v>>48] == 0 {
+				continue
 			}
-			skip = 1
 		}
-		i += int(skip)
+		for k := j; k <= min(j+6, last+1); k += 2 {
+			hit := hits[pair(b[k], b[k+1])]
+			if hit&secondPair != 0 && k > i && len(r.buckets[hash(b[k-1:])]) > 0 {
+				return k - 1
+			}
+			if hit&firstPair != 0 && k <= last && len(r.buckets[hash(b[k:])]) > 0 {
+				return k
+			}
+		}
 	}
-	return i
+	return max(i, last+1)
 }
 
 func (a *anchor) at(b []byte, from, i int, end bool) (match, state) {

@@ -40,8 +40,8 @@ var shapes = []shape{
 	{kind: "PyPI token", starts: []string{"pypi-AgE"}, class: word, min: 40},
 	{kind: "Hugging Face token", starts: []string{"hf_"}, class: alnum, min: 34},
 	{kind: "Slack token", starts: []string{"xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xapp-"}, class: word, min: 20, digit: true},
-	{kind: "Slack webhook", starts: []string{"hooks.slack.com/services/", "hooks.slack.com/workflows/"}, class: path, min: 20, digit: true, keep: true},
-	{kind: "Discord webhook", starts: []string{"discord.com/api/webhooks/"}, class: path, min: 40, digit: true, keep: true},
+	{kind: "Slack webhook", starts: []string{".slack.com/services/", ".slack.com/workflows/"}, class: path, min: 20, digit: true, keep: true},
+	{kind: "Discord webhook", starts: []string{"/api/webhooks/"}, class: path, min: 40, digit: true, keep: true},
 	{kind: "Stripe key", starts: []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_"}, class: alnum, min: 16},
 	{kind: "Stripe webhook secret", starts: []string{"whsec_"}, class: base64s, min: 32, digit: true},
 	{kind: "Google key", starts: []string{"AIza"}, class: word, min: 35, digit: true, lettery: true},
@@ -53,7 +53,7 @@ var shapes = []shape{
 	{kind: "age key", starts: []string{"AGE-SECRET-KEY-1"}, class: alnum, min: 50},
 	{kind: "Azure storage key", starts: []string{"AccountKey="}, class: base64s, min: 80, keep: true},
 	{kind: "bearer token", starts: []string{"Bearer ", "bearer ", "BEARER "}, class: bearer, min: 16, digit: true, keep: true},
-	{kind: "basic credentials", starts: []string{"Authorization: Basic ", "authorization: Basic ", "authorization: basic "}, class: base64s, min: 8, keep: true},
+	{kind: "basic credentials", starts: []string{"n: Basic ", "n: basic "}, class: base64s, min: 8, keep: true},
 }
 
 // special are the shapes that need more than a class.
@@ -64,7 +64,7 @@ var special = []struct {
 	judge  judge
 }{
 	{"AWS access key", []string{"AKIA", "ASIA"}, false, awsID},
-	{"AWS secret key", []string{"secret_access_key", "SECRET_ACCESS_KEY", "SecretAccessKey", "secretAccessKey"}, true, awsSecret},
+	{"AWS secret key", []string{"t_access_key", "T_ACCESS_KEY", "tAccessKey"}, true, awsSecret},
 	{"JSON web token", []string{"eyJ"}, false, webToken},
 	{"password in a URL", []string{"://"}, false, urlPassword},
 	{"private key", []string{"-BEGIN "}, false, privateKey},
