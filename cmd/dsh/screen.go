@@ -155,6 +155,7 @@ func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
 		SetModel:  func(name, effort string) (string, error) { return e.setModel(sc.s, o, name, effort) },
 		SetPreset: e.setPreset,
 		Rename: func(title string) error {
+			title, _ = e.hidden.prompt(title)
 			_, err := e.log.Append(session.Draft{Data: session.Title{Title: title}})
 			return err
 		},

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strings"
 
-	"dsh/internal/config"
 	"dsh/internal/jobs"
 	"dsh/internal/redact"
 )
@@ -16,8 +15,10 @@ type secrets struct {
 	known *redact.Redactor // those, and whatever looks like a key
 }
 
-func newSecrets(settings *config.Loaded, environ []string) *secrets {
-	s := &secrets{keys: providerKeys(settings)}
+// newSecrets makes the filters for the keys of providers and what else the environment
+// says is secret.
+func newSecrets(keys, environ []string) *secrets {
+	s := &secrets{keys: keys}
 	var values []redact.Value
 	for _, key := range s.keys {
 		values = append(values, redact.Value{Kind: "API key", Text: key})
