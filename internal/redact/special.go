@@ -10,10 +10,11 @@ var (
 	secretBytes = classOf("a-zA-Z0-9/+")
 	assignBytes = classOf(" \t\\\"':=>")
 	pemLine     = classOf("A-Z0-9 ")
-	pemBody     = classOf("a-zA-Z0-9+/=:,.\\ \t\r\n-")
-	pemBytes    = classOf("a-zA-Z0-9+/")
-	userBytes   = notIn("/?#@:\"'`<>[]{}()\\|,;=&")
-	passBytes   = notIn("/?#@\"'`<>[]\\|")
+	// pemBody holds what stands before the lines too: numbers, signs, names of files.
+	pemBody   = classOf("a-zA-Z0-9+/=:,._@~|>\\ \t\r\n-")
+	pemBytes  = classOf("a-zA-Z0-9+/")
+	userBytes = notIn("/?#@:\"'`<>[]{}()\\|,;=&")
+	passBytes = notIn("/?#@\"'`<>[]\\|")
 )
 
 const (
