@@ -20,7 +20,7 @@ const MinValue = 8
 type Redactor struct {
 	hits    [1 << 16]uint8 // by two bytes: whether they are the first or the second pair of an anchor
 	buckets [buckets][]anchor
-	anchors []anchor
+	begins  [256][]anchor // by the first byte, for where not more is there
 }
 
 // New makes a Redactor of all known shapes and the values.
@@ -34,12 +34,13 @@ func ValuesOnly(values []Value) *Redactor { return build(valueAnchors(values)) }
 // shapes in their order.
 func build(anchors []anchor) *Redactor {
 	slices.SortStableFunc(anchors, func(a, b anchor) int { return cmp.Compare(b.rank(), a.rank()) })
-	r := &Redactor{anchors: anchors}
+	r := &Redactor{}
 	for _, a := range anchors {
 		r.hits[pair(a.text[0], a.text[1])] |= firstPair
 		r.hits[pair(a.text[1], a.text[2])] |= secondPair
 		h := hash(a.text)
 		r.buckets[h] = append(r.buckets[h], a)
+		r.begins[a.text[0]] = append(r.begins[a.text[0]], a)
 	}
 	return r
 }
@@ -47,7 +48,7 @@ func build(anchors []anchor) *Redactor {
 // Text is text without its secrets, and how many there were. Text that is clean comes
 // back as it is, and so does what Text returned.
 func (r *Redactor) Text(text string) (clean string, n int) {
-	if len(r.anchors) == 0 || len(text) < window {
+	if len(text) < window {
 		return text, 0
 	}
 	s := r.Stream()

@@ -73,7 +73,7 @@ func (r *Redactor) find(b []byte, from, i int, end bool) (match, int, state) {
 		if i >= len(b) {
 			return match{}, len(b), no
 		}
-		list := r.anchors // few bytes are left: any may begin here
+		list := r.begins[b[i]] // few bytes are left: each that begins so may follow
 		if len(b)-i >= window {
 			list = r.buckets[hash(b[i:])]
 		}

@@ -126,3 +126,17 @@ func BenchmarkStream(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAnswer is what a chunk of an answer costs: little, however long the answer
+// is by then.
+func BenchmarkAnswer(b *testing.B) {
+	for _, before := range []int{0, 1 << 20} {
+		b.Run(fmt.Sprintf("after=%d", before), func(b *testing.B) {
+			s := ValuesOnly(testValues).Stream()
+			s.Next(bytes.Repeat([]byte("word "), before/5), false)
+			for b.Loop() {
+				s.Next([]byte("word "), false)
+			}
+		})
+	}
+}
