@@ -36,9 +36,6 @@ func Load(p Paths, env func(string) string, flags map[string]string, trusted boo
 	if l.stored, err = loadCredentials(p.Credentials); err != nil {
 		return nil, err
 	}
-	if why := readable(p.Credentials); why != "" {
-		l.Warnings = append(l.Warnings, why)
-	}
 	if p.UserConfig != "" {
 		if err := l.file(p.UserConfig, User, nil); err != nil {
 			return nil, err
