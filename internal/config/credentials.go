@@ -87,3 +87,6 @@ func updateKeys(path, provider, value string) error {
 
 // StoredKeys are the providers that have a stored key, sorted.
 func (l *Loaded) StoredKeys() []string { return slices.Sorted(maps.Keys(l.stored)) }
+
+// Stored reports whether a provider has a stored key, used or not.
+func (l *Loaded) Stored(provider string) bool { return trimKey(l.stored[provider]) != "" }

@@ -36,7 +36,7 @@ func (l *Loaded) Rows() (rows []Row) {
 	for _, r := range l.Deny {
 		row(keyDeny, strconv.Quote(r.Text), r.Origin)
 	}
-	for _, name := range l.providerNames() {
+	for _, name := range l.ProviderNames() {
 		prefix := "provider." + name
 		row(prefix+".base_url", l.Providers[name].BaseURL, l.Origin(prefix+".base_url"))
 		row(prefix+".key_env", l.Providers[name].KeyEnv, l.Origin(prefix+".key_env"))
