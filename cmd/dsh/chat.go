@@ -330,7 +330,8 @@ func (c *chat) startCompaction(ctx context.Context, focus string) {
 // startDoctor runs beside the loop, which shows the report. Its checks have deadlines.
 func (c *chat) startDoctor(ctx context.Context, args string) {
 	if c.examining {
-		return // the report will come
+		c.view.note("dsh: /doctor is at it already")
+		return
 	}
 	c.examining = true
 	go func() {

@@ -129,7 +129,8 @@ func checkKey(_ context.Context, p *patient) finding {
 	return finding{Status: healthy, What: what}
 }
 
-// checkFiles looks for what others could read or change.
+// checkFiles looks for what others could read or change. The directory of the state
+// itself may be the user's own, and only names can be seen in it.
 func checkFiles(ctx context.Context, p *patient) finding {
 	var open []string
 	looked := 0
@@ -141,7 +142,7 @@ func checkFiles(ctx context.Context, p *patient) finding {
 			if err != nil || ctx.Err() != nil {
 				return ctx.Err() // what cannot be read is for the check of the disk
 			}
-			if info, err := d.Info(); err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			if info, err := d.Info(); err == nil && path != root && info.Mode()&fs.ModeSymlink == 0 {
 				looked++
 				if info.Mode().Perm()&0o077 != 0 {
 					open = append(open, path)

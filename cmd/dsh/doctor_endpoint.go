@@ -47,11 +47,14 @@ func checkProxy(_ context.Context, p *patient) finding {
 	if err != nil || name == scriptProvider {
 		return finding{Status: healthy, What: "no endpoint, no proxy"}
 	}
-	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
-	if err != nil { // its text would show the password
-		return finding{Status: broken, What: p.proxyName(u) + " is no URL", Do: "write it as http://host:port"}
+	// net/http goes without a proxy whose URL it cannot read, and says nothing.
+	if name := p.proxyName(u); strings.Contains(p.s.getenv(name), "://") {
+		if _, err := url.Parse(p.s.getenv(name)); err != nil { // its text would show the password
+			return finding{Status: broken, What: name + " is no URL, so it is not used", Do: "write it as http://host:port; a % in a password is %25"}
+		}
 	}
-	if proxy == nil {
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
+	if err != nil || proxy == nil {
 		return p.noProxy(u)
 	}
 	what := fmt.Sprintf("%s goes through %s://%s (%s)", u.Host, proxy.Scheme, proxy.Host, p.proxyName(u))

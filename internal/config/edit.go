@@ -84,7 +84,7 @@ func (d *document) set(key, value string) bool {
 	assignment := name + " = " + value
 	switch {
 	case !under && table != "":
-		d.append("", "["+table+"]", assignment)
+		d.append("["+table+"]", assignment)
 	case at < 0:
 		head := len(d.text) - len(bytes.TrimPrefix(d.text, bom))
 		d.splice(head, head, assignment+d.newline())
@@ -155,14 +155,17 @@ func (d *document) line(at int) (start, end int) {
 	return start, end
 }
 
+// append puts a table at the end, behind a blank line.
 func (d *document) append(lines ...string) {
-	if len(d.text) > 0 && d.text[len(d.text)-1] != '\n' {
-		d.text = append(d.text, d.newline()...)
+	end := d.newline()
+	if len(d.text) > 0 && !bytes.HasSuffix(d.text, []byte("\n")) {
+		d.text = append(d.text, end...)
 	}
-	for i, line := range lines {
-		if i > 0 || len(d.text) > 0 {
-			d.text = append(d.text, line+d.newline()...)
-		}
+	if len(d.text) > 0 && !bytes.HasSuffix(d.text, []byte(end+end)) {
+		d.text = append(d.text, end...)
+	}
+	for _, line := range lines {
+		d.text = append(d.text, line+end...)
 	}
 }
 
