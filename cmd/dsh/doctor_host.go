@@ -82,9 +82,9 @@ func checkTerminal(_ context.Context, p *patient) finding {
 		facts = append(facts, "no terminal")
 	}
 	facts = append(facts, map[tuiterm.Depth]string{tuiterm.NoColor: "no colours", tuiterm.Color16: "16 colours", tuiterm.Color256: "256 colours", tuiterm.TrueColor: "true colours"}[env.Depth])
-	for name, variable := range map[string]string{"tmux": "TMUX", "screen": "STY", "zellij": "ZELLIJ"} {
-		if p.s.getenv(variable) != "" {
-			facts = append(facts, "in "+name)
+	for _, m := range [][2]string{{"tmux", "TMUX"}, {"screen", "STY"}, {"zellij", "ZELLIJ"}} {
+		if p.s.getenv(m[1]) != "" {
+			facts = append(facts, "in "+m[0])
 		}
 	}
 	if env.SSH {

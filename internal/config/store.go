@@ -99,19 +99,25 @@ func update(path string, change func(old []byte) ([]byte, error)) error {
 	return replace(path, text, mode)
 }
 
-// lockDir takes the directory for this process. The lock is on the directory itself:
-// there is no file that could be left behind.
+// lockDir takes the directory for this process. The lock is on the directory itself, so
+// that no file is left in it; NFS locks only what can be written, and gets a file.
 func lockDir(dir string) (unlock func(), err error) {
-	lock := flock.New(dir, flock.SetFlag(os.O_RDONLY))
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
-	defer cancel()
-	if _, err := lock.TryLockContext(ctx, lockRetry); err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("another dsh has been writing in %s for %s: try again", dir, lockWait)
+	for _, lock := range []*flock.Flock{
+		flock.New(dir, flock.SetFlag(os.O_RDONLY)),
+		flock.New(filepath.Join(dir, ".lock"), flock.SetPermissions(0o600)),
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+		_, err = lock.TryLockContext(ctx, lockRetry)
+		late := ctx.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			return func() { _ = lock.Close() }, nil // closing lets go in any case
+		case late:
+			return nil, fmt.Errorf("another dsh has been writing in %s for %s: try again", dir, lockWait)
 		}
-		return nil, err
 	}
-	return func() { _ = lock.Close() }, nil // closing lets go in any case
+	return nil, err
 }
 
 // target is the file that a path names, behind symbolic links.
