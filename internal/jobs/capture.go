@@ -25,8 +25,13 @@ type capture struct {
 	ended bool
 	path  string // of the artifact, once there is one
 
-	file artifact // of the writing goroutine, until it has ended
+	file   artifact // of the writing goroutine, until it has ended
+	filter Filter   // nil: everything is kept as it comes
 }
+
+// Filter takes an output piece by piece and returns what is to be kept of it so far;
+// with end, the rest. The result is good until the next call.
+type Filter func(piece []byte, end bool) []byte
 
 func newCapture(store *Artifacts) *capture {
 	return &capture{file: artifact{store: store}}
@@ -39,7 +44,11 @@ func (c *capture) readFrom(out io.ReadCloser) {
 	buf := make([]byte, readSize)
 	for {
 		n, err := out.Read(buf)
-		c.write(buf[:n])
+		piece := buf[:n]
+		if c.filter != nil {
+			piece = c.filter(piece, err != nil)
+		}
+		c.write(piece)
 		if err != nil {
 			break
 		}

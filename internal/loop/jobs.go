@@ -141,8 +141,7 @@ func (a *Agent) jobNotice(j *jobs.Job) string {
 	if len(r.Stale) > 0 {
 		marks = append(marks, tools.StaleMark(r.Stale))
 	}
-	text, _ := a.o.Redact(prompt.JobNotice(r.ID, r.Kind, r.Label, r.State(), marks, output, more))
-	return text
+	return a.o.RedactResult(prompt.JobNotice(r.ID, r.Kind, r.Label, r.State(), marks, output, more))
 }
 
 // jobKnown takes back the note of a job whose end the model has read of meanwhile. If

@@ -45,6 +45,9 @@ type Env struct {
 	// The kind is for people: lower-case letters. Nil: there is no place to keep it.
 	Save func(kind string, write func(io.Writer) error) (path string, err error)
 
+	// Redact takes secrets out of a text, before any of it is kept, cut or shown. Nil:
+	// there are none.
+	Redact func(text string) string
 	// Jobs are the background work of the agent that makes the call. Nil: it can have
 	// none.
 	Jobs *jobs.Registry
