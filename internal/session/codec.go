@@ -13,7 +13,7 @@ import (
 // so that other readers may skip them.
 var ours = map[Type]bool{
 	TypeRequestSent: true, TypePolicyPreset: true, TypePolicyDecision: true, TypePolicyRule: true,
-	TypeInboxHeld: true, TypeTurnBudget: true, TypeWorkspaceChanged: true,
+	TypeInboxHeld: true, TypeTurnBudget: true, TypeWorkspaceChanged: true, TypeLost: true,
 }
 
 // kept are the types of the format that dsh knows and does not act on: Raw.
@@ -295,6 +295,7 @@ var payloads = map[Type]func(*reader) Payload{
 	TypeInboxHeld:        as[InboxHeld],
 	TypeTurnBudget:       as[TurnBudget],
 	TypeWorkspaceChanged: as[WorkspaceChanged],
+	TypeLost:             as[Lost],
 
 	TypeCompactionStart:   func(r *reader) Payload { return r.compactionStart() },
 	TypeCompactionSummary: func(r *reader) Payload { return r.compactionSummary() },
