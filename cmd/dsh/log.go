@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,11 +18,15 @@ import (
 
 func newLogCommand(s streams) *cobra.Command {
 	var asJSON, follow bool
+	var filter logFilter
 	cmd := &cobra.Command{
 		Use:   "log ID|PATH",
 		Short: "Print a session's events",
 		Args:  exactly(1, "log needs a session: its id, a unique beginning of it, or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := filter.parse(cmd, asJSON); err != nil {
+				return err
+			}
 			entry, err := namedSession(s, args[0])
 			if err != nil {
 				return err
@@ -30,49 +35,85 @@ func newLogCommand(s streams) *cobra.Command {
 			if snapshot == nil {
 				return damage
 			}
-			next, err := printLog(s, snapshot, asJSON)
+			p := logPrinter{s: s, filter: &filter, asJSON: asJSON}
+			next, err := p.stored(snapshot)
 			if err = cmp.Or(err, damage, damagedTail(snapshot)); err != nil || !follow {
 				return err
 			}
-			return followLog(cmd.Context(), s, snapshot.Path(), next, asJSON)
+			return p.follow(cmd.Context(), snapshot.Path(), next)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the stored lines, packed chunks one a line")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what another process writes")
+	filter.addFlags(cmd)
 	return cmd
 }
 
-// printLog prints what is there and returns the seq to go on with.
-func printLog(s streams, snapshot *session.Snapshot, asJSON bool) (next int, err error) {
-	if asJSON {
-		for line := range snapshot.Lines() {
-			if err := writeJSONLine(s.out, append(slices.Clip(line), '\n')); err != nil {
+// logPrinter prints the events that a filter wants.
+type logPrinter struct {
+	s      streams
+	filter *logFilter
+	asJSON bool
+	kept   [][]byte // with a last: the lines so far, the oldest first
+}
+
+// stored prints what is there and returns the seq to go on with.
+func (p *logPrinter) stored(snapshot *session.Snapshot) (next int, err error) {
+	for line, ev := range snapshot.Records() {
+		if ev.Data == nil {
+			if err := p.header(snapshot.Header(), line); err != nil {
 				return 0, err
 			}
+			continue
 		}
-		return snapshot.State().Events - len(snapshot.Closers()), snapshot.Err()
-	}
-	h := snapshot.Header()
-	fmt.Fprintln(s.out, termtext.Line(fmt.Sprintf("session %s in %s, %s", h.ID, h.Cwd, when(h.CreatedAt))))
-	for ev := range snapshot.Events() {
 		next = ev.Seq + 1
-		if err := printEvent(s, &ev); err != nil {
+		if !p.filter.wants(&ev) {
+			continue
+		}
+		if line, err = p.line(line, &ev); err != nil {
+			return 0, err
+		}
+		if n := p.filter.last; n > 0 {
+			if p.kept = append(p.kept, line); len(p.kept) > n {
+				p.kept = p.kept[1:]
+			}
+			continue
+		}
+		if err := p.print(line); err != nil {
+			return 0, err
+		}
+	}
+	for _, line := range p.kept {
+		if err := p.print(line); err != nil {
 			return 0, err
 		}
 	}
 	return next, snapshot.Err()
 }
 
-// followLog goes on until a signal ends the process: there is nothing to put in order.
-func followLog(ctx context.Context, s streams, path string, next int, asJSON bool) error {
+func (p *logPrinter) header(h session.Header, stored []byte) error {
+	if p.asJSON {
+		return p.print(append(slices.Clip(stored), '\n'))
+	}
+	return p.print([]byte(termtext.Line(fmt.Sprintf("session %s in %s, %s", h.ID, h.Cwd, when(h.CreatedAt))) + "\n"))
+}
+
+// follow goes on until a signal ends the process, or the last event that was asked
+// for has come: there is nothing to put in order.
+func (p *logPrinter) follow(ctx context.Context, path string, next int) error {
 	for ev, err := range session.Follow(ctx, path, next) {
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			err = writeJSON(s.out, ev)
-		} else {
-			err = printEvent(s, &ev)
+		if p.filter.past(&ev) {
+			return nil
+		}
+		if !p.filter.wants(&ev) {
+			continue
+		}
+		line, err := p.line(nil, &ev)
+		if err == nil {
+			err = p.print(line)
 		}
 		if err != nil {
 			return err
@@ -81,14 +122,28 @@ func followLog(ctx context.Context, s streams, path string, next int, asJSON boo
 	return nil
 }
 
-// printEvent prints one line; chunks are left out, their message follows.
-func printEvent(s streams, ev *session.Event) error {
-	if ev.Type == session.TypeAssistantChunk {
-		return nil
+// line is an event as it is printed, newline included; stored is its line in the log,
+// nil if that is not at hand.
+func (p *logPrinter) line(stored []byte, ev *session.Event) ([]byte, error) {
+	if !p.asJSON {
+		clock := time.UnixMilli(ev.Time).Format(time.TimeOnly)
+		line := fmt.Sprintf("%5d  %s  %-20s %s", ev.Seq, clock, ev.Type, describe(ev.Data))
+		return []byte(termtext.Line(strings.TrimRight(line, " ")) + "\n"), nil
 	}
-	clock := time.UnixMilli(ev.Time).Format(time.TimeOnly)
-	line := fmt.Sprintf("%5d  %s  %-20s %s", ev.Seq, clock, ev.Type, describe(ev.Data))
-	_, err := fmt.Fprintln(s.out, termtext.Line(strings.TrimRight(line, " ")))
+	if stored == nil {
+		var err error
+		if stored, err = json.Marshal(ev); err != nil {
+			return nil, err
+		}
+	}
+	return append(slices.Clip(stored), '\n'), nil
+}
+
+func (p *logPrinter) print(line []byte) error {
+	if p.asJSON {
+		return writeJSONLine(p.s.out, line)
+	}
+	_, err := p.s.out.Write(line)
 	return err
 }
 
@@ -135,8 +190,23 @@ func describe(data session.Payload) string {
 		return fmt.Sprintf("%s %s by %s", p.CallID, p.Decision, p.Rule)
 	case session.Title:
 		return p.Title
+	case session.AssistantChunk:
+		return describeChunk(&p.Chunk)
+	case session.Lost:
+		return fmt.Sprintf("could not be read (line %d of the damaged log)", p.Line)
 	}
 	return ""
+}
+
+func describeChunk(c *llm.Chunk) string {
+	text := fmt.Sprintf("%s %d", c.Type, c.Index)
+	switch {
+	case c.Text != "":
+		text += ": " + clip(c.Text)
+	case c.ArgumentsDelta != "":
+		text += ": " + clip(c.ArgumentsDelta)
+	}
+	return text
 }
 
 func describeAnswer(p *session.AssistantMessage) string {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,6 +176,9 @@ func tellForks(s streams, root string, list []session.Entry) error {
 		return err
 	}
 	for _, e := range list {
+		if saved, _ := os.ReadDir(e.OutDir()); len(saved) == 0 {
+			continue
+		}
 		for _, child := range all {
 			goes := slices.ContainsFunc(list, func(e session.Entry) bool { return e.Path == child.Path })
 			if child.Parent == e.ID && !goes {
@@ -231,7 +235,7 @@ func (e *engine) fork(s streams, args string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if e.log.NextSeq() == 0 {
+	if e.log.LastTurn() == 0 {
 		return "", &session.ForkError{Turn: turn}
 	}
 	forked, err := session.Fork(sessionsDir(paths), e.log.Path(), turn)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Delete removes a stored session: its log, its lock and its saved outputs, and the
@@ -18,7 +19,7 @@ func Delete(root, path string) error {
 	}
 	dir := filepath.Dir(path)
 	rel, err := filepath.Rel(root, dir)
-	if err != nil || filepath.Dir(filepath.Dir(rel)) != "." || !filepath.IsLocal(rel) || filepath.Base(path) != logName {
+	if err != nil || !filepath.IsLocal(rel) || strings.Count(rel, string(filepath.Separator)) != 1 || filepath.Base(path) != logName {
 		return &OutsideError{Path: path}
 	}
 	for _, d := range []string{filepath.Dir(dir), dir} {

@@ -26,6 +26,9 @@ type Entry struct {
 	child bool // of a sub-agent
 }
 
+// OutDir is the directory of the session's artifacts; it need not exist.
+func (e *Entry) OutDir() string { return filepath.Join(filepath.Dir(e.Path), outName) }
+
 const (
 	maxTitle   = 80 // runes of a first prompt that stand in for a title
 	titleLines = 32 // at a log's start, in which a first prompt is looked for

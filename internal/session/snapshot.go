@@ -120,26 +120,31 @@ func (s *Snapshot) Events() iter.Seq[Event] {
 	}
 }
 
-// Lines walks the lines as they are stored, without newlines, the header first;
-// only packed rows are taken apart into one line for each event. A line is valid
-// until the next. Check Err after it.
-func (s *Snapshot) Lines() iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		var buf []byte
+// Records walks the events, each with its line as it is stored, without the newline;
+// only packed rows are taken apart into one line for each event. The header comes
+// first, with the zero Event. A line is valid until the next. Check Err after it.
+func (s *Snapshot) Records() iter.Seq2[[]byte, Event] {
+	return func(yield func([]byte, Event) bool) {
 		for line, evs := range s.walk() {
-			if len(evs) <= 1 && !packedRow(line) {
-				if !yield(line) {
-					return
-				}
-				continue
-			}
-			for _, ev := range evs {
-				if buf, s.err = appendEvent(buf[:0], ev); s.err != nil || !yield(buf[:len(buf)-1]) {
-					return
-				}
+			if len(evs) == 0 && !yield(line, Event{}) || len(evs) > 0 && !s.apart(line, evs, yield) {
+				return
 			}
 		}
 	}
+}
+
+// apart hands out the events of one line.
+func (s *Snapshot) apart(line []byte, evs []Event, yield func([]byte, Event) bool) bool {
+	if len(evs) == 1 && !packedRow(line) {
+		return yield(line, evs[0])
+	}
+	var buf []byte
+	for _, ev := range evs {
+		if buf, s.err = appendEvent(buf[:0], ev); s.err != nil || !yield(buf[:len(buf)-1], ev) {
+			return false
+		}
+	}
+	return true
 }
 
 func packedRow(line []byte) bool {
