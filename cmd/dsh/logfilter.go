@@ -66,6 +66,9 @@ func (f *logFilter) parse(cmd *cobra.Command, asJSON bool) (err error) {
 			return usage(fmt.Errorf("--%s wants a number from 1", flag))
 		}
 	}
+	if cmd.Flags().Changed("type") && len(f.types) == 0 {
+		f.types = []string{""}
+	}
 	for i, t := range f.types {
 		if f.types[i] = strings.TrimSuffix(t, "/"); f.types[i] == "" {
 			return usage(errors.New("--type wants the name of a type, such as tool/call"))
