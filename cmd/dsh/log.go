@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -59,27 +60,19 @@ type logPrinter struct {
 
 // stored prints what is there and returns the seq to go on with.
 func (p *logPrinter) stored(snapshot *session.Snapshot) (next int, err error) {
-	for line, ev := range snapshot.Records() {
-		if ev.Data == nil {
-			if err := p.header(snapshot.Header(), line); err != nil {
-				return 0, err
-			}
-			continue
-		}
-		next = ev.Seq + 1
-		if !p.filter.wants(&ev) {
-			continue
-		}
-		if line, err = p.line(line, &ev); err != nil {
+	if !p.asJSON {
+		if err := p.header(snapshot.Header(), nil); err != nil {
 			return 0, err
 		}
-		if n := p.filter.last; n > 0 {
-			if p.kept = append(p.kept, line); len(p.kept) > n {
-				p.kept = p.kept[1:]
-			}
-			continue
+	}
+	for line, ev := range p.records(snapshot) {
+		if ev.Data == nil {
+			err = p.header(snapshot.Header(), line)
+		} else {
+			next = ev.Seq + 1
+			err = p.event(line, &ev)
 		}
-		if err := p.print(line); err != nil {
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -89,6 +82,43 @@ func (p *logPrinter) stored(snapshot *session.Snapshot) (next int, err error) {
 		}
 	}
 	return next, snapshot.Err()
+}
+
+// records are the events that may be printed, with their lines where those are wanted.
+func (p *logPrinter) records(snapshot *session.Snapshot) iter.Seq2[[]byte, session.Event] {
+	if p.asJSON {
+		return snapshot.Records()
+	}
+	events := snapshot.Outcomes()
+	if p.filter.chunks {
+		events = snapshot.Events()
+	}
+	return func(yield func([]byte, session.Event) bool) {
+		for ev := range events {
+			if !yield(nil, ev) {
+				return
+			}
+		}
+	}
+}
+
+// event prints a stored event that is wanted, or keeps it until it is among the last.
+func (p *logPrinter) event(stored []byte, ev *session.Event) error {
+	if !p.filter.wants(ev) {
+		return nil
+	}
+	line, err := p.line(stored, ev)
+	if err != nil {
+		return err
+	}
+	n := p.filter.last
+	if n == 0 {
+		return p.print(line)
+	}
+	if p.kept = append(p.kept, line); len(p.kept) > n {
+		p.kept = p.kept[1:]
+	}
+	return nil
 }
 
 func (p *logPrinter) header(h session.Header, stored []byte) error {

@@ -120,7 +120,7 @@ func showTurns(s streams, snapshot *session.Snapshot) error {
 		fmt.Fprintln(s.out, termtext.Line(strings.TrimRight(text, " ")))
 	}
 	open := 0
-	for ev := range snapshot.Events() {
+	for ev := range snapshot.Outcomes() {
 		switch p := ev.Data.(type) {
 		case session.TurnStart:
 			open, began, prompt = p.Turn, ev.Time, ""

@@ -110,9 +110,23 @@ func (s *Snapshot) Err() error { return s.err }
 // Events walks all events, chunks included, without the closers. Check Err after it.
 func (s *Snapshot) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		for _, evs := range s.walk() {
+		for _, evs := range s.walk(true) {
 			for _, ev := range evs {
 				if !yield(ev) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Outcomes walks all events but chunks, which are most of a log: what they add up to
+// is in the messages. Check Err after it.
+func (s *Snapshot) Outcomes() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for _, evs := range s.walk(false) {
+			for _, ev := range evs {
+				if ev.Type != TypeAssistantChunk && !yield(ev) {
 					return
 				}
 			}
@@ -125,7 +139,7 @@ func (s *Snapshot) Events() iter.Seq[Event] {
 // first, with the zero Event. A line is valid until the next. Check Err after it.
 func (s *Snapshot) Records() iter.Seq2[[]byte, Event] {
 	return func(yield func([]byte, Event) bool) {
-		for line, evs := range s.walk() {
+		for line, evs := range s.walk(true) {
 			if len(evs) == 0 && !yield(line, Event{}) || len(evs) > 0 && !s.apart(line, evs, yield) {
 				return
 			}
@@ -151,8 +165,9 @@ func packedRow(line []byte) bool {
 	return chunkRow(line) && !bytes.HasPrefix(line, chunkPrefixes[0])
 }
 
-// walk yields each line with its events; the header comes with none.
-func (s *Snapshot) walk() iter.Seq2[[]byte, []Event] {
+// walk yields each line with its events; the header comes with none. Without chunks,
+// lines that hold nothing else are passed over undecoded.
+func (s *Snapshot) walk(chunks bool) iter.Seq2[[]byte, []Event] {
 	return func(yield func([]byte, []Event) bool) {
 		src, err := openSource(s.path)
 		if s.err = err; err != nil {
@@ -168,6 +183,12 @@ func (s *Snapshot) walk() iter.Seq2[[]byte, []Event] {
 					s.err = errors.New("the log became shorter while it was read: read it again")
 				}
 				return
+			}
+			if err == nil && !chunks && chunkRow(line) {
+				if first, n, ok := rowSpan(line); ok && first == next {
+					next += n
+					continue
+				}
 			}
 			var evs []Event
 			if err == nil && lines.number > 1 {
