@@ -11,8 +11,9 @@ import (
 
 // commands is what runs the commands of a session.
 type commands struct {
-	launcher *sandbox.Launcher
-	table    *jobs.Table
+	launcher  *sandbox.Launcher
+	table     *jobs.Table
+	artifacts *jobs.Artifacts
 }
 
 // openCommands starts a launcher ahead: it is ready when the model has thought of
@@ -20,7 +21,8 @@ type commands struct {
 func openCommands(outDir string) *commands {
 	launcher := &sandbox.Launcher{}
 	_ = launcher.Prepare()
-	return &commands{launcher, jobs.New(jobs.Options{Starter: launcher, OutDir: outDir})}
+	artifacts := jobs.NewArtifacts(outDir, 0, 0)
+	return &commands{launcher, jobs.New(jobs.Options{Starter: launcher, Artifacts: artifacts}), artifacts}
 }
 
 // bashOptions are what the session's commands get. The files that they need go where

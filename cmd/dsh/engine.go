@@ -153,6 +153,7 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		Budgets: loop.Budgets{Steps: settings.MaxSteps, Time: settings.MaxTime},
 		Retry:   loop.RetryPolicy{Attempts: settings.RetryMaxAttempts, HeaderCap: settings.RetryMaxWait},
 		Redact:  keyRedactor(settings),
+		Save:    e.commands.artifacts.Save,
 
 		Asks:     o.asks,
 		OnStatus: o.onStatus,

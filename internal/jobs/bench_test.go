@@ -18,7 +18,7 @@ func BenchmarkGigabyte(b *testing.B) {
 		b.Run(fmt.Sprintf("%dMB", size/1_000_000), func(b *testing.B) {
 			l := &sandbox.Launcher{}
 			defer l.Close()
-			tb := New(Options{Starter: l, OutDir: b.TempDir()})
+			tb := New(Options{Starter: l, Artifacts: NewArtifacts(b.TempDir(), 0, 0)})
 			b.SetBytes(size)
 			before := resident(b)
 			for b.Loop() {

@@ -27,8 +27,8 @@ type capture struct {
 	file artifact // of the writing goroutine, until it has ended
 }
 
-func newCapture(dir string, limit int64) *capture {
-	return &capture{file: artifact{dir: dir, limit: limit}}
+func newCapture(store *Artifacts) *capture {
+	return &capture{file: artifact{store: store}}
 }
 
 // readFrom takes everything from an output, whatever happens to the artifact: a

@@ -81,7 +81,7 @@ func TestD04OutputIsBounded(t *testing.T) {
 		"binary":   `head -c 50000000 /dev/urandom`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			tb := newTable(t, Options{Cap: limit})
+			tb := newTable(t, Options{Artifacts: NewArtifacts(t.TempDir(), limit, 0)})
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			r := wait(t, start(t, tb, Command{Command: command}))
@@ -101,7 +101,7 @@ func TestD04OutputIsBounded(t *testing.T) {
 
 func TestD04TheTimeoutStrikesInAFlood(t *testing.T) {
 	t.Parallel()
-	r := wait(t, start(t, newTable(t, Options{Cap: 1 << 20}), Command{Command: `yes`, Timeout: 200 * time.Millisecond}))
+	r := wait(t, start(t, newTable(t, Options{Artifacts: NewArtifacts(t.TempDir(), 1<<20, 0)}), Command{Command: `yes`, Timeout: 200 * time.Millisecond}))
 	if !r.TimedOut || !strings.HasPrefix(r.Output, "y\ny\n") {
 		t.Errorf("%+v", r.Exit)
 	}
@@ -160,8 +160,8 @@ func TestAFullDiskDoesNotFailTheCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCapture(t.TempDir(), DefaultCap)
-	c.file.file, c.file.path = full, "/dev/full"
+	c := newCapture(NewArtifacts(t.TempDir(), 0, 0))
+	c.file.file, c.file.path, c.file.entry = full, "/dev/full", &kept{open: true}
 	c.readFrom(io.NopCloser(strings.NewReader(strings.Repeat("a", 100000))))
 	if r := c.result(); !errors.Is(r.Lost, syscall.ENOSPC) || r.Omitted != 100000-headSize-tailSize || r.Artifact == "" {
 		t.Errorf("%d omitted, %q, %v", r.Omitted, r.Artifact, r.Lost)
@@ -171,7 +171,7 @@ func TestAFullDiskDoesNotFailTheCommand(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := wait(t, start(t, newTable(t, Options{OutDir: file}), Command{Command: `seq 40000; exit 4`}))
+	r := wait(t, start(t, newTable(t, Options{Artifacts: NewArtifacts(file, 0, 0)}), Command{Command: `seq 40000; exit 4`}))
 	if r.Exit.Code != 4 || r.Lost == nil || !strings.Contains(r.Lost.Error(), file) || r.Artifact != "" || r.Omitted == 0 {
 		t.Errorf("%+v, %v, %q", r.Exit, r.Lost, r.Artifact)
 	}
@@ -182,7 +182,7 @@ func TestPeeksJoinToTheOutput(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	all := strings.Repeat("héllo wörld €😀\n", 8000)
-	c := newCapture(t.TempDir(), DefaultCap)
+	c := newCapture(NewArtifacts(t.TempDir(), 0, 0))
 	var got strings.Builder
 	var at int64
 	for rest := all; rest != ""; {
@@ -236,7 +236,7 @@ func TestTheRingKeepsTheEnd(t *testing.T) {
 // captured runs an output through a capture.
 func captured(t *testing.T, dir string, limit int64, all string) Result {
 	t.Helper()
-	c := newCapture(dir, limit)
+	c := newCapture(NewArtifacts(dir, limit, 0))
 	c.readFrom(io.NopCloser(strings.NewReader(all)))
 	return c.result()
 }

@@ -15,7 +15,7 @@ import (
 func fake(t *testing.T, dying, timeout time.Duration) (*Table, *Process, *fakeProcess) {
 	t.Helper()
 	s := &fakeStarter{dying: dying}
-	tb := New(Options{Starter: s, OutDir: t.TempDir()})
+	tb := New(Options{Starter: s, Artifacts: NewArtifacts(t.TempDir(), 0, 0)})
 	p, err := tb.Start(Command{Command: "x", Timeout: timeout})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestTheFirstCauseWins(t *testing.T) {
 func TestALateCauseEndedNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStarter{linger: time.Hour}
-		p, err := New(Options{Starter: s, OutDir: t.TempDir()}).Start(Command{Command: "x", Timeout: time.Minute})
+		p, err := New(Options{Starter: s, Artifacts: NewArtifacts(t.TempDir(), 0, 0)}).Start(Command{Command: "x", Timeout: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestStopDuringStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		starting, proceed := make(chan bool), make(chan bool)
 		s := &fakeStarter{begin: func() error { starting <- true; <-proceed; return nil }}
-		tb := New(Options{Starter: s, OutDir: t.TempDir()})
+		tb := New(Options{Starter: s, Artifacts: NewArtifacts(t.TempDir(), 0, 0)})
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			<-starting

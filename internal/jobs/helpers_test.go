@@ -24,8 +24,8 @@ func newTable(t *testing.T, o Options) *Table {
 		t.Cleanup(l.Close)
 		o.Starter = l
 	}
-	if o.OutDir == "" {
-		o.OutDir = filepath.Join(t.TempDir(), "out")
+	if o.Artifacts == nil {
+		o.Artifacts = NewArtifacts(filepath.Join(t.TempDir(), "out"), 0, 0)
 	}
 	tb := New(o)
 	t.Cleanup(func() {

@@ -26,7 +26,7 @@ func TestD01ABackgroundProcessDoesNotHoldTheCommand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env, dead := witness(t)
-			p := start(t, newTable(t, Options{Cap: 1 << 20}), Command{Command: `exec 9>"$W"; ` + command, Env: environ(env)})
+			p := start(t, newTable(t, Options{Artifacts: NewArtifacts(t.TempDir(), 1<<20, 0)}), Command{Command: `exec 9>"$W"; ` + command, Env: environ(env)})
 			r := wait(t, p)
 			if r.Exit.Code != 0 || r.Exit.Left == 0 || r.Aborted || r.TimedOut {
 				t.Errorf("%+v", r.Exit)
@@ -122,7 +122,7 @@ func TestBSH09WhatIgnoresTermIsKilledAfterTheTimeout(t *testing.T) {
 func TestD01NothingLeaks(t *testing.T) {
 	round := func() {
 		l := &sandbox.Launcher{}
-		tb := New(Options{Starter: l, OutDir: t.TempDir()})
+		tb := New(Options{Starter: l, Artifacts: NewArtifacts(t.TempDir(), 0, 0)})
 		for range 20 {
 			wait(t, start(t, tb, Command{Command: `sleep 1000 & seq 10000`, Timeout: time.Hour}))
 		}

@@ -11,15 +11,10 @@ import (
 	"dsh/internal/sandbox"
 )
 
-// DefaultCap bounds an artifact: enough for any log a person would read, and a
-// runaway command does not fill the disk.
-const DefaultCap = 64 << 20
-
 // Options are what a Table needs.
 type Options struct {
-	Starter sandbox.Starter // starts the processes; required
-	OutDir  string          // where artifacts go; made (0700) when the first one is
-	Cap     int64           // bytes of one artifact; 0 is DefaultCap
+	Starter   sandbox.Starter // starts the processes; required
+	Artifacts *Artifacts      // keeps their long outputs; required
 }
 
 // Command is one process to run.
@@ -49,9 +44,6 @@ var ErrClosed = errors.New("dsh is ending and starts no more commands")
 
 // New makes a Table.
 func New(o Options) *Table {
-	if o.Cap <= 0 {
-		o.Cap = DefaultCap
-	}
 	return &Table{opts: o, live: map[*Process]bool{}}
 }
 
@@ -74,7 +66,7 @@ func (t *Table) Start(c Command) (*Process, error) {
 		t.wg.Done()
 		return nil, fmt.Errorf("the command was not started: %w", err)
 	}
-	p := newProcess(started, label, newCapture(t.opts.OutDir, t.opts.Cap))
+	p := newProcess(started, label, newCapture(t.opts.Artifacts))
 	p.id = c.ID
 	t.register(p)
 	p.run(c.Timeout, func() { t.forget(p) })

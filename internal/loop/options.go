@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"io"
 	"iter"
 	"math/rand/v2"
 	"time"
@@ -64,6 +65,10 @@ type Options struct {
 	// before it is logged; found says that it did, also of a text that was cleaned
 	// before, and a prompt is then rejected. Nil: no keys.
 	Redact func(text string) (clean string, found bool)
+
+	// Save is the place of texts that are too long for a result: see tools.Env. Nil:
+	// there is none.
+	Save func(kind string, write func(io.Writer) error) (path string, err error)
 
 	// OnStatus hears of idle -> running -> idle, in order, never under a lock, and
 	// from a goroutine of the Agent, or of the caller of Compact: it must return soon.

@@ -42,7 +42,7 @@ func shellTools(t *testing.T, o BashOptions) *Registry {
 func newTable(t *testing.T, out string) *jobs.Table {
 	t.Helper()
 	launcher := &sandbox.Launcher{}
-	table := jobs.New(jobs.Options{Starter: launcher, OutDir: out})
+	table := jobs.New(jobs.Options{Starter: launcher, Artifacts: jobs.NewArtifacts(out, 0, 0)})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

@@ -5,19 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"dsh/internal/llm"
 	"dsh/internal/policy"
 	"dsh/internal/session"
 )
-
-// maxResultBytes bounds the text of any result, so that no tool can fill the
-// context window by accident. Tools have tighter limits of their own; the largest
-// is a full read with its line numbers.
-const maxResultBytes = 128 << 10
 
 // Call is one call whose arguments are valid. It is used by one goroutine: Action
 // first, then Run.
@@ -66,10 +58,13 @@ func (c *Call) Run(ctx context.Context, env Env) Result {
 	} else if ctx.Err() != nil && !res.IsError {
 		res = abortedAfter(res)
 	}
+	if res.Text = clean(res.Text); !res.Bounded {
+		res.Text = fit(res.Text, c.Name(), env)
+	}
 	res.Text = boundText(res.Text)
 	for i, b := range res.Blocks {
 		if b.Type == llm.Text {
-			res.Blocks[i].Text = boundText(b.Text)
+			res.Blocks[i].Text = boundText(fit(clean(b.Text), c.Name(), env))
 		}
 	}
 	return res
@@ -113,20 +108,6 @@ func errorResult(err error) *Result {
 	case isCancel(err):
 		r.Text, r.Code = "Error: cancelled.", Aborted
 	}
-	r.Text = boundText(r.Text)
+	r.Text = boundText(clean(r.Text))
 	return r
-}
-
-// boundText makes text fit for the log and the request: NUL and broken UTF-8 become
-// visible, and the middle of what is too long is left out.
-func boundText(s string) string {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, string(utf8.RuneError))
-	}
-	s = strings.ReplaceAll(s, "\x00", "\u2400")
-	if len(s) <= maxResultBytes {
-		return s
-	}
-	head, tail := headBytes(s, maxResultBytes/2), tailBytes(s, maxResultBytes/2)
-	return fmt.Sprintf("%s\n[%d bytes left out]\n%s", head, len(s)-len(head)-len(tail), tail)
 }

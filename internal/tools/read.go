@@ -94,7 +94,7 @@ func (readTool) Run(ctx context.Context, env Env, args json.RawMessage) (Result,
 	}
 	d := session.Display{Kind: session.ShowText, Verb: "Read", Target: a.FilePath, Facts: []string{v.fact()}}
 	return Result{
-		Text: v.envelope(p),
+		Text: v.envelope(p), Bounded: true,
 		Meta: session.ResultMeta{Display: &d, Seen: []session.FileVersion{sum.version(p.real)}},
 	}, nil
 }

@@ -494,7 +494,7 @@ func TestPIP20D05ResultsAreBoundedAndClean(t *testing.T) {
 	if len(r.Text) > maxResultBytes+100 || !strings.HasPrefix(r.Text, "head ") || !strings.HasSuffix(r.Text, " tail") || strings.ContainsRune(r.Text, '\ufffd') {
 		t.Errorf("%d bytes: %s", len(r.Text), clip(r.Text))
 	}
-	wantText(t, r.Text, "bytes left out]")
+	wantText(t, r.Text, "bytes left out; ")
 	if got := r.Blocks[0].Text; got != "a\u2400b\ufffd" {
 		t.Errorf("got %q", got)
 	}

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"io"
 
 	"dsh/internal/llm"
 	"dsh/internal/policy"
@@ -38,6 +39,10 @@ type Env struct {
 	CallID string
 	// Seen is the version of a file (by real path) that the model has seen.
 	Seen func(path string) (session.FileVersion, bool)
+	// Save keeps a text that is too long for a result, and returns the file that a
+	// later read can show. An error beside a path: the file has the beginning only.
+	// The kind is for people: lower-case letters. Nil: there is no place to keep it.
+	Save func(kind string, write func(io.Writer) error) (path string, err error)
 
 	judged []string // the paths policy judged; set by Call.Run
 }
@@ -45,6 +50,7 @@ type Env struct {
 // Result is what a call yields.
 type Result struct {
 	Text    string      // what the model reads
+	Bounded bool        // the tool has cut Text itself: it is long on purpose
 	Blocks  []llm.Block // in place of Text, when it is more than text
 	IsError bool
 	Code    string // of an error result
