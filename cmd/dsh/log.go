@@ -38,7 +38,7 @@ func newLogCommand(s streams) *cobra.Command {
 			}
 			p := logPrinter{s: s, filter: &filter, asJSON: asJSON}
 			next, err := p.stored(snapshot)
-			if err = cmp.Or(err, damage, damagedTail(snapshot)); err != nil || !follow {
+			if err = cmp.Or(err, damage, damagedTail(snapshot)); err != nil || !follow || p.past {
 				return err
 			}
 			return p.follow(cmd.Context(), snapshot.Path(), next)
@@ -56,6 +56,7 @@ type logPrinter struct {
 	filter *logFilter
 	asJSON bool
 	kept   [][]byte // with a last: the lines so far, the oldest first
+	past   bool     // all that was asked for has come
 }
 
 // stored prints what is there and returns the seq to go on with.
@@ -104,6 +105,7 @@ func (p *logPrinter) records(snapshot *session.Snapshot) iter.Seq2[[]byte, sessi
 
 // event prints a stored event that is wanted, or keeps it until it is among the last.
 func (p *logPrinter) event(stored []byte, ev *session.Event) error {
+	p.past = p.filter.past(ev)
 	if !p.filter.wants(ev) {
 		return nil
 	}

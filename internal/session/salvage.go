@@ -53,7 +53,7 @@ func Salvage(root, path, cwd string) (Salvaged, error) {
 		return Salvaged{}, err
 	}
 	defer src.close()
-	s := salvage{src: src}
+	s := salvage{path: path, src: src}
 	if err := s.begin(root, path, cwd); err != nil {
 		return Salvaged{}, err
 	}
@@ -68,6 +68,7 @@ func Salvage(root, path, cwd string) (Salvaged, error) {
 
 // salvage is a copy being made.
 type salvage struct {
+	path   string
 	src    *source
 	lines  *lineReader
 	ld     loaded // what was copied; its events are not kept
@@ -148,7 +149,7 @@ func (s *salvage) copy(w io.Writer) error {
 // judge decides whether the copy was worth making.
 func (s *salvage) judge() error {
 	if s.result.Events == 0 {
-		return &DamagedError{Path: "the log", Line: 1, Cause: errors.New("no event of it can be read")}
+		return &DamagedError{Path: s.path, Line: 1, Cause: errors.New("no event of it can be read")}
 	}
 	if n := len(s.result.Lost); n == 0 || n == 1 && s.torn {
 		return ErrNotDamaged
