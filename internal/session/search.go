@@ -16,7 +16,7 @@ import (
 type Hit struct {
 	Entry
 	Where  string // title, prompt, answer, file
-	Turn   int    // of the excerpt; 0 before the first, and for a title
+	Turn   int    // of the excerpt; 0 for a title, and for a prompt that waits or was taken back
 	Text   string // the excerpt, one line; any text of the log, so not safe for a terminal
 	More   int    // other texts of the session that one of the words is in
 	Unread int    // lines of its log that could not be read
@@ -56,16 +56,16 @@ func Search(root string, words []string) iter.Seq2[Hit, error] {
 
 // search looks through one log.
 type search struct {
-	words []string // in lower case
-	found []bool
-	seen  map[string]bool // ids of the prompts that were looked at while they waited
-	turn  int
-	hit   Hit
-	best  int // how many words the excerpt has
+	words   []string // in lower case
+	found   []bool
+	waiting []llm.Message // that no turn has taken yet
+	turn    int
+	hit     Hit
+	best    int // how many words the excerpt has
 }
 
 func newSearch(words []string) *search {
-	s := &search{found: make([]bool, len(words)), seen: map[string]bool{}}
+	s := &search{found: make([]bool, len(words))}
 	for _, w := range words {
 		s.words = append(s.words, strings.ToLower(w))
 	}
@@ -93,6 +93,10 @@ func (s *search) run(e Entry) (hit Hit, found bool, err error) {
 			s.line(line)
 		}
 	}
+	s.turn = 0
+	for i := range s.waiting {
+		s.prompt(&s.waiting[i])
+	}
 	s.hit.More = max(0, s.hit.More-1)
 	return s.hit, !slices.Contains(s.found, false), nil
 }
@@ -116,10 +120,9 @@ func (s *search) line(line []byte) {
 	case TurnStart:
 		s.turn = p.Turn
 	case InboxSpliced:
-		for i := range p.Inserted {
-			s.prompt(&p.Inserted[i])
-		}
+		s.waiting = append(s.waiting, p.Inserted...)
 	case UserMessage:
+		s.waiting = slices.DeleteFunc(s.waiting, func(m llm.Message) bool { return m.ID == p.ID })
 		s.prompt(&p.Message)
 	case AssistantMessage:
 		s.text("answer", p.Message.PlainText())
@@ -133,8 +136,7 @@ func (s *search) line(line []byte) {
 }
 
 func (s *search) prompt(m *llm.Message) {
-	if m.Source.Kind == llm.FromUser && !s.seen[m.ID] {
-		s.seen[m.ID] = true
+	if m.Source.Kind == llm.FromUser {
 		s.text("prompt", m.PlainText())
 	}
 }

@@ -38,19 +38,19 @@ func TestSearchFindsAllWordsOfASession(t *testing.T) {
 		where, text string
 		turn        int
 	}{
-		{[]string{"question 2"}, "prompt", "question 2", 0},
+		{[]string{"question 2"}, "prompt", "question 2", 2},
 		{[]string{"ANSWER 2"}, "answer", "answer 2", 2},
 		{[]string{"cart.GO"}, "file", "/p/src/Cart.go", 2},
 		{[]string{"guide"}, "file", "docs/Guide.md", 3},
 		{[]string{"renamed"}, "title", "Basket RENAMED", 0},
-		{[]string{"waits"}, "prompt", "a prompt that waits", 2},
+		{[]string{"waits"}, "prompt", "a prompt that waits", 0},
 		{[]string{"renamed", "answer 1"}, "title", "Basket RENAMED", 0},
-		{[]string{"question", "1"}, "prompt", "question 1", 0},
+		{[]string{"question", "1"}, "prompt", "question 1", 1},
 	} {
 		hits := find(t, l.root, c.words...)
 		if len(hits) != 1 || hits[0].ID != l.header.ID || hits[0].Where != c.where || hits[0].Text != c.text {
 			t.Errorf("%q: %+v", c.words, hits)
-		} else if c.where != "prompt" && hits[0].Turn != c.turn {
+		} else if hits[0].Turn != c.turn {
 			t.Errorf("%q: turn %d", c.words, hits[0].Turn)
 		}
 	}
