@@ -43,6 +43,7 @@ const (
 	TypeTurnBudget       Type = "turn/budget"
 	TypeWorkspaceChanged Type = "workspace/changed"
 	TypeLost             Type = "session/lost"
+	TypeVerifyRun        Type = "verify/run"
 )
 
 // Event is one record of the log.
