@@ -88,6 +88,7 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 		Editor:   editor(s.getenv),
 		History:  filepath.Join(paths.Home, "history.jsonl"),
 		Drafts:   filepath.Join(paths.Home, "drafts"),
+		Redact:   func(text string) string { clean, _ := e.hidden.prompt(text); return clean },
 		Version:  early.Version,
 		Home:     s.getenv("HOME"),
 	})

@@ -246,8 +246,10 @@ func (e *engine) fork(s streams, args string) (string, error) {
 	return fmt.Sprintf("Session %s has %s of this one: dsh resume %s", id, upTo(forked.Turn), id), nil
 }
 
-// rename is the /rename of a conversation.
+// rename is the /rename of a conversation. A title is kept without the user's secrets,
+// as a prompt is.
 func (e *engine) rename(title string) error {
+	title, _ = e.hidden.prompt(title)
 	title, err := session.CleanTitle(title)
 	if err == nil {
 		_, err = e.log.Append(session.Draft{Data: session.Title{Title: title}})
