@@ -129,13 +129,18 @@ func (e *engine) open(s streams, o engineOptions) error {
 	return e.start(s, settings, route, rules, cwd, o)
 }
 
+// allTools are the tools that there are.
+func allTools(bash tools.BashOptions) (*tools.Registry, error) {
+	return tools.New(tools.Bash(bash), tools.Read(), tools.Write(), tools.Edit())
+}
+
 // start makes the agent of parts that are all there.
 func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rules policy.Rules, cwd string, o engineOptions) error {
 	e.hidden = newSecrets(providerKeys(settings), os.Environ())
 	e.commands = openCommands(e.log.OutDir(), e.hidden)
 	e.stop = append(e.stop, e.commands.close)
 	var err error
-	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace)), tools.Read(), tools.Write(), tools.Edit()); err != nil {
+	if e.tools, err = allTools(e.bashOptions(settings, rules.Workspace)); err != nil {
 		return err
 	}
 	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset

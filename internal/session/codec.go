@@ -13,7 +13,7 @@ import (
 // so that other readers may skip them.
 var ours = map[Type]bool{
 	TypeRequestSent: true, TypePolicyPreset: true, TypePolicyDecision: true, TypePolicyRule: true,
-	TypeInboxHeld: true, TypeTurnBudget: true, TypeWorkspaceChanged: true,
+	TypeInboxHeld: true, TypeTurnBudget: true, TypeWorkspaceChanged: true, TypeLost: true,
 	TypeVerifyRun: true,
 }
 
@@ -296,6 +296,7 @@ var payloads = map[Type]func(*reader) Payload{
 	TypeInboxHeld:        as[InboxHeld],
 	TypeTurnBudget:       as[TurnBudget],
 	TypeWorkspaceChanged: as[WorkspaceChanged],
+	TypeLost:             as[Lost],
 	TypeVerifyRun:        as[VerifyRun],
 
 	TypeCompactionStart:   func(r *reader) Payload { return r.compactionStart() },

@@ -42,6 +42,7 @@ const (
 	TypeInboxHeld        Type = "inbox/held"
 	TypeTurnBudget       Type = "turn/budget"
 	TypeWorkspaceChanged Type = "workspace/changed"
+	TypeLost             Type = "session/lost"
 	TypeVerifyRun        Type = "verify/run"
 )
 
@@ -298,6 +299,12 @@ type WorkspaceChanged struct {
 	CallID string `json:"callId"`
 }
 
+// Lost (ours) stands for one event of a damaged log that could not be read, in the
+// copy that Salvage makes of it: the events behind it keep their seqs.
+type Lost struct {
+	Line int `json:"line"` // of the damaged log, from 1; the first that was left out
+}
+
 // Raw is the data of an event that dsh keeps but does not act on.
 type Raw struct {
 	T    Type
@@ -332,6 +339,7 @@ func (PolicyDecision) Type() Type   { return TypePolicyDecision }
 func (PolicyRule) Type() Type       { return TypePolicyRule }
 func (TurnBudget) Type() Type       { return TypeTurnBudget }
 func (WorkspaceChanged) Type() Type { return TypeWorkspaceChanged }
+func (Lost) Type() Type             { return TypeLost }
 func (r Raw) Type() Type            { return r.T }
 
 // EndKind is how a turn ended.
