@@ -39,8 +39,12 @@ func (c *cards) result(p *session.ToolResult) (line string, body []string) {
 	call := c.calls[id]
 	delete(c.calls, id)
 	d := c.present(call.Name, call.Arguments, p)
-	if d.Kind == session.ShowCommand && p.Error == nil {
+	switch {
+	case p.Error != nil:
+	case d.Kind == session.ShowCommand:
 		body = outputLines(d)
+	case d.Kind == session.ShowTodo && d.Text != "":
+		body = strings.Split(d.Text, "\n")
 	}
 	return cardLine(d), body
 }

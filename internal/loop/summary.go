@@ -235,7 +235,7 @@ func summaryError(err error) error {
 // replace writes the summary, and the message that stands for what it shadows, in one
 // append with the end. start is the seq of the bracket's begin.
 func (c *compaction) replace(id string, start int, s summary) error {
-	source, err := session.CompactionSource(id)
+	source, err := session.CompactionSource(id, nil)
 	if err != nil {
 		return &compactError{err}
 	}

@@ -86,10 +86,8 @@ func (o *order) check(ev *Event) error {
 		}
 	case CompactionStart, CompactionSummary, CompactionEnd, CompactionPrune:
 		return o.checkCompaction(p)
-	case Raw:
-		if p.T == typeTodoWrite {
-			return o.inTurn()
-		}
+	case TodoWrite:
+		return o.inTurn()
 	}
 	return nil
 }

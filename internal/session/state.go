@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -33,7 +32,11 @@ type State struct {
 	Changed  []string               // files that results changed, in the order of first change
 	Refused  []Refusal
 	LastTool string
-	Todos    []Todo // the last list written
+	Todos    []Todo // the last list written, until the next turn starts
+
+	// Instructions are the files of instructions that the model can read now, in the
+	// order in which they came.
+	Instructions []Instruction
 
 	Usage    llm.Usage            // of all answers, and of summaries
 	Models   map[string]llm.Usage // by model
@@ -47,15 +50,26 @@ type State struct {
 	Retries  int     // of the open step
 	Attempts int     // requests of the open step
 
+	Visited []string // directories of the files that calls showed or changed, real paths, in order
+	Visits  int      // results of such calls
+
 	changed map[string]bool // Changed, to look up
+	visited map[string]bool // Visited, to look up
 	sent    int64           // when the last request was
 }
 
 // Todo is one entry of the plan that the model keeps.
 type Todo struct {
 	Content string `json:"content"`
-	Status  string `json:"status"` // pending, in_progress, completed
+	Status  string `json:"status"` // one of the constants below when dsh wrote it
 }
+
+// The states of a Todo.
+const (
+	TodoPending   = "pending"
+	TodoActive    = "in_progress"
+	TodoCompleted = "completed"
+)
 
 // TurnUse is what a turn has used of its budgets.
 type TurnUse struct {
@@ -68,13 +82,11 @@ type TurnUse struct {
 	Warned   []TurnBudget // budgets that the model was told about, or that ended the turn
 }
 
-// typeTodoWrite is kept as Raw.
-const typeTodoWrite Type = "todo/write"
-
 func (s *State) clone() State {
 	c := *s
 	c.Seen, c.Models = maps.Clone(s.Seen), maps.Clone(s.Models)
-	c.changed = nil // a copy is only read
+	c.changed, c.visited = nil, nil // a copy is only read
+	c.Instructions, c.Visited = slices.Clone(s.Instructions), slices.Clip(s.Visited)
 	c.Rules, c.Refused = slices.Clip(s.Rules), slices.Clip(s.Refused)
 	c.Changed, c.ThisTurn.Warned = slices.Clip(s.Changed), slices.Clip(s.ThisTurn.Warned)
 	c.Usage, c.ThisTurn.Usage = addUsage(llm.Usage{}, s.Usage), addUsage(llm.Usage{}, s.ThisTurn.Usage)
@@ -87,6 +99,7 @@ func (s *State) apply(ev *Event) {
 	switch p := ev.Data.(type) {
 	case TurnStart:
 		s.Turn, s.TurnOpen, s.Step, s.StepOpen = p.Turn, true, 0, false
+		s.Todos = nil
 		s.ThisTurn = TurnUse{Started: ev.Time}
 	case TurnEnd:
 		s.TurnOpen, s.StepOpen, s.LastEnd = false, false, &p.Reason
@@ -96,6 +109,8 @@ func (s *State) apply(ev *Event) {
 		s.ThisTurn.Steps++
 	case StepEnd:
 		s.StepOpen = false
+	case UserMessage:
+		s.instruct(ev, &p.Message)
 	case RequestHeader:
 		s.Header, s.HeaderSeq = &p.Header, ev.Seq
 	case RequestContext:
@@ -136,13 +151,8 @@ func (s *State) applySetting(data Payload) {
 		s.Rules = append(s.Rules, p)
 	case TurnBudget:
 		s.ThisTurn.Warned = append(s.ThisTurn.Warned, p)
-	case Raw:
-		var list struct {
-			Todos []Todo `json:"todos"`
-		}
-		if p.T == typeTodoWrite && json.Unmarshal(p.Data, &list) == nil {
-			s.Todos = list.Todos
-		}
+	case TodoWrite:
+		s.Todos = p.Todos
 	case WorkspaceChanged:
 		if !s.changed[p.Path] {
 			if s.changed == nil {
@@ -188,6 +198,9 @@ func (s *State) result(ev *Event, p *ToolResult) {
 	}
 	for _, v := range meta.Seen {
 		s.Seen[v.Path] = v
+	}
+	if len(meta.Seen) > 0 && p.Error == nil {
+		s.visit(meta.Seen)
 	}
 	if meta.Refused != nil {
 		s.Refused = append(s.Refused, *meta.Refused)
