@@ -73,6 +73,8 @@ type engine struct {
 	notes    []string // for the user, before anything runs
 	stop     []func() error
 
+	instructions *prompt.Instructions // nil: none
+
 	commands *commands
 	script   *llmtest.Server // plays the model; nil for a real one
 }
@@ -122,6 +124,11 @@ func (e *engine) open(s streams, o engineOptions) error {
 	if err != nil {
 		return err
 	}
+	real, err := filepath.EvalSymlinks(cwd)
+	if err != nil {
+		return fmt.Errorf("the working directory is gone: change to another (%w)", err)
+	}
+	e.instructions = &prompt.Instructions{User: paths.Instructions, Root: paths.Project, Cwd: real}
 	return e.start(s, settings, route, rules, cwd, o)
 }
 
@@ -145,10 +152,11 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		Environment: func() llm.Message {
 			return prompt.EnvMessage(prompt.Gather(cwd, s.getenv, time.Now()))
 		},
-		Budgets: loop.Budgets{Steps: settings.MaxSteps, Time: settings.MaxTime},
-		Retry:   loop.RetryPolicy{Attempts: settings.RetryMaxAttempts, HeaderCap: settings.RetryMaxWait},
-		Redact:  keyRedactor(settings),
-		Save:    e.commands.artifacts.Save,
+		Instructions: e.instructions,
+		Budgets:      loop.Budgets{Steps: settings.MaxSteps, Time: settings.MaxTime},
+		Retry:        loop.RetryPolicy{Attempts: settings.RetryMaxAttempts, HeaderCap: settings.RetryMaxWait},
+		Redact:       keyRedactor(settings),
+		Save:         e.commands.artifacts.Save,
 
 		Asks:     o.asks,
 		OnStatus: o.onStatus,

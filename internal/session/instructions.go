@@ -49,16 +49,24 @@ func InstructionFiles(m *llm.Message) []Instruction {
 	return source.Files
 }
 
-// instruct takes over what a message says about files, after what it hides.
-func (s *State) instruct(ev *Event, m *llm.Message) {
-	if ev.Replaces() && len(s.Instructions) > 0 {
-		s.Instructions = WithoutSeqs(s.Instructions, ev.Sources)
+// Instructions are the files of which the model can read now what it was told, in the
+// order in which they came. A list that was taken does not change.
+type Instructions []Instruction
+
+// Apply takes over an event: what it says about files, after what it hides.
+func (list *Instructions) Apply(ev *Event) {
+	p, ok := ev.Data.(UserMessage)
+	if !ok {
+		return
 	}
-	files := InstructionFiles(m)
+	if ev.Replaces() && len(*list) > 0 {
+		*list = list.Without(ev.Sources)
+	}
+	files := InstructionFiles(&p.Message)
 	if len(files) == 0 {
 		return
 	}
-	now := slices.Clone(s.Instructions)
+	now := slices.Clone(*list)
 	for _, f := range files {
 		f.seq = ev.Seq
 		now = slices.DeleteFunc(now, func(old Instruction) bool { return old.Path == f.Path })
@@ -66,13 +74,12 @@ func (s *State) instruct(ev *Event, m *llm.Message) {
 			now = append(now, f)
 		}
 	}
-	s.Instructions = now
+	*list = now
 }
 
-// WithoutSeqs are the files without those whose message is among seqs.
-func WithoutSeqs(files []Instruction, seqs []int) []Instruction {
-	var rest []Instruction
-	for _, f := range files {
+// Without are the files but those whose message is among seqs.
+func (list Instructions) Without(seqs []int) (rest Instructions) {
+	for _, f := range list {
 		if !slices.Contains(seqs, f.seq) {
 			rest = append(rest, f)
 		}

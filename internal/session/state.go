@@ -34,9 +34,7 @@ type State struct {
 	LastTool string
 	Todos    []Todo // the last list written, until the next turn starts
 
-	// Instructions are the files of instructions that the model can read now, in the
-	// order in which they came.
-	Instructions []Instruction
+	Instructions Instructions // that the model was told and can still read
 
 	Usage    llm.Usage            // of all answers, and of summaries
 	Models   map[string]llm.Usage // by model
@@ -86,7 +84,7 @@ func (s *State) clone() State {
 	c := *s
 	c.Seen, c.Models = maps.Clone(s.Seen), maps.Clone(s.Models)
 	c.changed, c.visited = nil, nil // a copy is only read
-	c.Instructions, c.Visited = slices.Clone(s.Instructions), slices.Clip(s.Visited)
+	c.Visited = slices.Clip(s.Visited)
 	c.Rules, c.Refused = slices.Clip(s.Rules), slices.Clip(s.Refused)
 	c.Changed, c.ThisTurn.Warned = slices.Clip(s.Changed), slices.Clip(s.ThisTurn.Warned)
 	c.Usage, c.ThisTurn.Usage = addUsage(llm.Usage{}, s.Usage), addUsage(llm.Usage{}, s.ThisTurn.Usage)
@@ -96,6 +94,7 @@ func (s *State) clone() State {
 func (s *State) apply(ev *Event) {
 	s.Events, s.LastTime = ev.Seq+1, ev.Time
 	s.InUse.Apply(ev)
+	s.Instructions.Apply(ev)
 	switch p := ev.Data.(type) {
 	case TurnStart:
 		s.Turn, s.TurnOpen, s.Step, s.StepOpen = p.Turn, true, 0, false
@@ -109,8 +108,6 @@ func (s *State) apply(ev *Event) {
 		s.ThisTurn.Steps++
 	case StepEnd:
 		s.StepOpen = false
-	case UserMessage:
-		s.instruct(ev, &p.Message)
 	case RequestHeader:
 		s.Header, s.HeaderSeq = &p.Header, ev.Seq
 	case RequestContext:

@@ -90,11 +90,11 @@ func (l *Log) Seen(path string) (v FileVersion, ok bool) {
 
 // Instructed is what State says of Instructions, Visited and Visits. The slices are
 // shared: read only.
-func (l *Log) Instructed() (files []Instruction, visited []string, visits int) {
+func (l *Log) Instructed() (files Instructions, visited []string, visits int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	st := &l.fold.state
-	return slices.Clip(st.Instructions), slices.Clip(st.Visited), st.Visits
+	return st.Instructions, slices.Clip(st.Visited), st.Visits
 }
 
 // LastTurn is the number of the last turn that started, 0 before the first.
