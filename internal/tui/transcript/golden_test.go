@@ -183,6 +183,8 @@ func notices() *script {
 	}
 	s.prompt("hello")
 	s.add(note("snapshot", "<environment>\nOS: linux\n</environment>"))
+	s.add(instructions("snapshot", session.Instruction{Path: "/home/u/src/shop/AGENTS.md", SHA256: "1"}, session.Instruction{Path: "/home/u/src/shop/AGENTS.local.md", Problem: "it is not UTF-8 text"}))
+	s.add(instructions("notice", session.Instruction{Path: "/home/u/src/shop/AGENTS.md", Gone: true}))
 	s.add(retry(1, llm.CodeRateLimit, 429), session.RetryStarted{RetryID: "r", Turn: 1, Step: 1, Retry: 1})
 	s.say(5, llm.TextBlock("Half an ans"))
 	s.add(retry(2, llm.CodeStreamClosed, 0), session.RetryStarted{RetryID: "r", Turn: 1, Step: 1, Retry: 2})
