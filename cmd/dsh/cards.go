@@ -50,11 +50,11 @@ func (c *cards) result(p *session.ToolResult) (line string, body []string) {
 }
 
 func cardLine(d session.Display) string {
-	line := "  " + d.Verb + " " + shortTarget(d.Target)
+	line := strings.TrimRight("  "+d.Verb+" "+shortTarget(d.Target), " ")
 	for _, fact := range d.Facts {
 		line += " · " + fact
 	}
-	return strings.TrimRight(line, " ")
+	return line
 }
 
 // shortTarget is a target on one line.
