@@ -135,8 +135,18 @@ func describe(data session.Payload) string {
 		return fmt.Sprintf("%s %s by %s", p.CallID, p.Decision, p.Rule)
 	case session.Title:
 		return p.Title
+	case session.TodoWrite:
+		return describeTodos(p.Todos)
 	}
 	return ""
+}
+
+func describeTodos(todos []session.Todo) string {
+	var parts []string
+	for _, t := range todos {
+		parts = append(parts, t.Status+": "+t.Content)
+	}
+	return clip(strings.Join(parts, ", "))
 }
 
 func describeAnswer(p *session.AssistantMessage) string {

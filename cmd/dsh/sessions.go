@@ -137,7 +137,7 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 		show("context", fmt.Sprintf("%d of %d tokens (%d%%)", st.InUse.Used, st.InUse.Window, percent))
 	}
 	for _, f := range st.Instructions {
-		show("told", instructionLine(f))
+		show("told", "instructions "+instructionLine(f))
 	}
 	for _, path := range st.Changed {
 		show("changed", path)
@@ -224,7 +224,7 @@ func when(ms int64) string {
 // instructionLine is a file of instructions as the model was told of it.
 func instructionLine(f session.Instruction) string {
 	if f.Problem != "" {
-		return f.Path + ": not shown, " + f.Problem
+		return f.Path + " not shown to the model: " + f.Problem
 	}
 	return fmt.Sprintf("%s (%d bytes)", f.Path, f.Bytes)
 }

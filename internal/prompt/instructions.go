@@ -204,6 +204,7 @@ func within(root, path string) bool {
 // follows links, but out of root only if that is empty.
 func readInstructions(path, root string) (f instructionFile, ok bool) {
 	real, err := filepath.EvalSymlinks(path)
+	path = strings.ToValidUTF8(path, "\ufffd") // as the log can hold it
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return f, false
 	}

@@ -72,7 +72,6 @@ func (g *ground) tell(visited ...string) string {
 	if !ok {
 		return ""
 	}
-	m.ID = fmt.Sprint(len(g.known))
 	g.known.Apply(&session.Event{Data: session.UserMessage{Message: m}})
 	return m.PlainText()
 }
@@ -224,10 +223,11 @@ func TestOddInstructionFilesAreNamed(t *testing.T) {
 	g.put("p/loop/x", "")
 	g.link("CLAUDE.md", "p/loop/AGENTS.md")
 	g.link("AGENTS.md", "p/loop/CLAUDE.md")
+	g.put("p/odd\xff/AGENTS.md", "in a directory whose name is no text")
 	g.put("p/gone/x", "")
 	g.link("nothing", "p/gone/AGENTS.md")
-	text := g.tell("p/loop", "p/gone")
-	order(t, text, "the user's own may be", "</file>")
+	text := g.tell("p/loop", "p/gone", "p/odd\xff")
+	order(t, text, "the user's own may be", "</file>", "whose name is no text")
 	for path, why := range map[string]string{
 		"p/AGENTS.md": "it is a link to a file outside the project", "p/AGENTS.local.md": "it is not UTF-8 text",
 		"p/a/AGENTS.md": "it is not a file", "p/a/AGENTS.local.md": "it is not UTF-8 text",
@@ -239,7 +239,7 @@ func TestOddInstructionFilesAreNamed(t *testing.T) {
 		}
 	}
 	lacks(t, text, "another project", "caf", "p/gone")
-	if text = g.tell("p/loop", "p/gone"); text != "" {
+	if text = g.tell("p/loop", "p/gone", "p/odd\xff"); text != "" {
 		t.Errorf("told again:\n%s", text)
 	}
 	g.remove("p/a/AGENTS.md")
