@@ -14,6 +14,7 @@ import (
 type instruct struct {
 	a      *Agent
 	visits int // session.State's, when the files were last looked at
+	dirs   int // how many of the visited directories were looked at by then
 }
 
 // PreStep adds the message behind what enters. It opens no step of its own.
@@ -25,7 +26,11 @@ func (x *instruct) PreStep(_ context.Context, b Batch) (enter []*llm.Message, re
 	if b.Step > 1 && visits == x.visits {
 		return b.Messages, "", nil
 	}
-	x.visits = visits
+	from := 0
+	if b.Step > 1 {
+		from = x.dirs // the rest was looked into when the turn began, or since
+	}
+	x.visits, x.dirs, visited = visits, len(visited), visited[from:]
 	m, ok, err := x.a.o.Instructions.Message(known, visited)
 	if err != nil || !ok {
 		return b.Messages, "", err

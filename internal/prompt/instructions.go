@@ -48,12 +48,22 @@ type Instructions struct {
 // instructionFile is a file as it is now.
 type instructionFile struct {
 	session.Instruction
-	text string // safe to stand in a message; "" with a Problem
+	text string // as it stands in the file, until made safe; "" with a Problem
+}
+
+// safe is the file with a text that can stand in a message. It costs more than to find
+// out that the file has not changed.
+func (f instructionFile) safe() instructionFile {
+	if len(f.text) <= maxInstructions { // else there is no room for it
+		f.text = foreign(f.text)
+	}
+	f.Bytes = len(f.text)
+	return f
 }
 
 // Message is what the model must be told: files that are new or have changed, and
 // those that are gone. known is what it has been told, visited the directories (real
-// paths) of files that it has worked on. ok is false if there is nothing to tell. The
+// paths) of files that it has worked on; those of known need not be among them. ok is false if there is nothing to tell. The
 // caller gives the message an id.
 func (in *Instructions) Message(known []session.Instruction, visited []string) (m llm.Message, ok bool, err error) {
 	text, files := in.Tell(known, visited)
@@ -76,6 +86,9 @@ func (in *Instructions) Message(known []session.Instruction, visited []string) (
 // Tell is the text of Message and the files that it speaks of, for a message of the
 // caller's own; "" and none if there is nothing to tell.
 func (in *Instructions) Tell(known []session.Instruction, visited []string) (text string, files []session.Instruction) {
+	for _, k := range known {
+		visited = append(visited[:len(visited):len(visited)], filepath.Dir(k.Path))
+	}
 	tell := choose(in.scan(visited), known)
 	if len(tell) == 0 {
 		return "", nil
@@ -102,7 +115,7 @@ func choose(found []instructionFile, known []session.Instruction) (tell []instru
 	for _, f := range found {
 		there[f.Path] = true
 		if f.Problem == "" && holds(f) {
-			said[f.SHA256], room = true, room-f.Bytes
+			said[f.SHA256], room = true, room-max(told[f.Path].Bytes, 0)
 		}
 	}
 	for _, f := range found {
@@ -111,7 +124,7 @@ func choose(found []instructionFile, known []session.Instruction) (tell []instru
 			continue
 		}
 		said[f.SHA256] = true
-		tell = append(tell, f)
+		tell = append(tell, f.safe())
 	}
 	fit(tell, room)
 	tell = slices.DeleteFunc(tell, holds) // there was no room before, and there is none now
@@ -203,6 +216,9 @@ func within(root, path string) bool {
 // readInstructions reads a file; ok is false if there is none, or nothing in it. It
 // follows links, but out of root only if that is empty.
 func readInstructions(path, root string) (f instructionFile, ok bool) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return f, false // most are not there, and this is the cheap way to know
+	}
 	real, err := filepath.EvalSymlinks(path)
 	path = strings.ToValidUTF8(path, "\ufffd") // as the log can hold it
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -226,8 +242,7 @@ func readInstructions(path, root string) (f instructionFile, ok bool) {
 		return problem(path, "it is not UTF-8 text"), true
 	}
 	sum := sha256.Sum256([]byte(raw))
-	text := foreign(raw)
-	return instructionFile{session.Instruction{Path: path, SHA256: hex.EncodeToString(sum[:]), Bytes: len(text)}, text}, true
+	return instructionFile{session.Instruction{Path: path, SHA256: hex.EncodeToString(sum[:])}, raw}, true
 }
 
 // readSmall reads a regular file of bounded size. Opening anything else, a pipe say,
