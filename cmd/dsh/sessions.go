@@ -139,6 +139,13 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	for _, f := range st.Instructions {
 		show("told", "instructions "+instructionLine(f))
 	}
+	if st.Verify != nil {
+		run := *st.Verify
+		if running && len(snapshot.Closers()) > 0 && run.Verdict == session.VerifyLost {
+			run.Verdict = session.VerifyRunning // its end has yet to come
+		}
+		show("check", run.Summary())
+	}
 	for _, path := range st.Changed {
 		show("changed", path)
 	}

@@ -27,6 +27,9 @@ type order struct {
 	approvals  []approval // that wait for their decision
 	compaction string     // the open one; "" none
 	provider   string     // of the header in force
+
+	checks   int  // verifications of the turn
+	checking bool // the last of them runs
 }
 
 type approval struct{ id, callID string }
@@ -88,6 +91,8 @@ func (o *order) check(ev *Event) error {
 		return o.checkCompaction(p)
 	case TodoWrite:
 		return o.inTurn()
+	case VerifyRun:
+		return o.checkVerify(&p)
 	}
 	return nil
 }
@@ -255,6 +260,7 @@ func (o *order) apply(ev *Event) {
 	switch p := ev.Data.(type) {
 	case TurnStart:
 		o.turn, o.turnOpen, o.step, o.stepOpen = p.Turn, true, 0, false
+		o.checks, o.checking = 0, false
 	case TurnEnd:
 		o.turnOpen, o.stepOpen = false, false
 		o.endStep()
@@ -292,6 +298,8 @@ func (o *order) apply(ev *Event) {
 		o.compaction = p.CompactionID
 	case CompactionEnd:
 		o.compaction = ""
+	case VerifyRun:
+		o.checks, o.checking = p.Attempt, p.Verdict == VerifyRunning
 	case EndSeed:
 		o.approvals, o.compaction = nil, "" // of a dead life
 	default:

@@ -161,6 +161,9 @@ func (m *model) showStatus() tea.Cmd {
 		}
 		rows = append(rows, "instructions "+f.Path+" · "+what)
 	}
+	if p.checked != "" {
+		rows = append(rows, "check        "+p.checked)
+	}
 	for _, row := range rows {
 		m.say(termtext.Line(row))
 	}
