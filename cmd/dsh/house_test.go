@@ -37,10 +37,11 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/prompt": {ours: []string{"session", "llm"}},
 	"internal/verify": {ours: []string{"loop", "jobs", "session", "llm"}},
 	"internal/tools": {
-		ours:   []string{"session", "llm", "policy", "jobs"},
+		ours:   []string{"session", "llm", "policy", "jobs", "redact"},
 		theirs: []string{"github.com/google/jsonschema-go", "github.com/aymanbagabas/go-udiff", "golang.org/x/text", "golang.org/x/sys"},
 	},
 	"internal/jobs":    {ours: []string{"session", "sandbox"}},
+	"internal/redact":  {},
 	"internal/sandbox": {theirs: []string{"golang.org/x/sys"}},
 	"internal/policy":  {ours: []string{"session"}},
 	"internal/audit":   {ours: []string{"session", "llm", "llm/openai"}},

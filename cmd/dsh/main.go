@@ -53,7 +53,7 @@ func run(args []string, s streams) int {
 		return exitSignal + int(syscall.SIGPIPE) // nobody reads on: no reason to complain
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(s.err, "dsh: "+oneLine(text))
+		fmt.Fprintln(s.err, "dsh: "+oneLine(newSecrets(nil, os.Environ()).result(text)))
 	}
 	return exitCode(err)
 }

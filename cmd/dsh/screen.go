@@ -88,6 +88,7 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 		Editor:   editor(s.getenv),
 		History:  filepath.Join(paths.Home, "history.jsonl"),
 		Drafts:   filepath.Join(paths.Home, "drafts"),
+		Redact:   func(text string) string { clean, _ := e.hidden.prompt(text); return clean },
 		Version:  early.Version,
 		Home:     s.getenv("HOME"),
 	})
@@ -155,6 +156,7 @@ func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
 		SetModel:  func(name, effort string) (string, error) { return e.setModel(sc.s, o, name, effort) },
 		SetPreset: e.setPreset,
 		Rename: func(title string) error {
+			title, _ = e.hidden.prompt(title)
 			_, err := e.log.Append(session.Draft{Data: session.Title{Title: title}})
 			return err
 		},

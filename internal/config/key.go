@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -50,6 +52,9 @@ func (l *Loaded) Key(provider string) (string, Origin, error) {
 	}
 	return k, origin, nil
 }
+
+// StoredKeys are the keys of the credentials file, also those that a variable beats.
+func (l *Loaded) StoredKeys() []string { return slices.Sorted(maps.Values(l.stored)) }
 
 // ParseKey is a key as it is sent, out of what a person pasted; "" if there is none.
 // The error never holds it.

@@ -36,7 +36,7 @@ func (x *instruct) PreStep(_ context.Context, b Batch) (enter []*llm.Message, re
 		return b.Messages, "", err
 	}
 	m.ID = session.NewID()
-	m.Content[0].Text, _ = x.a.o.Redact(m.Content[0].Text)
+	m.Content[0].Text = x.a.o.RedactResult(m.Content[0].Text)
 	return append(b.Messages[:len(b.Messages):len(b.Messages)], &m), "", nil
 }
 
@@ -57,6 +57,6 @@ func (c *compaction) instructions(gone []session.Node) (text string, files []ses
 		return "", nil
 	}
 	text, files = in.Tell(left, visited)
-	text, _ = c.a.o.Redact(text)
+	text = c.a.o.RedactResult(text)
 	return text, files
 }

@@ -169,9 +169,7 @@ func TestInstructionsHoldNoKey(t *testing.T) {
 	p := newProject(t)
 	p.put("AGENTS.md", "use sk-secret for tests")
 	f := newFixture(t, []play{say("one")}, p.option, func(o *Options) {
-		o.Redact = func(s string) (string, bool) {
-			return strings.ReplaceAll(s, "sk-secret", "[key]"), strings.Contains(s, "sk-secret")
-		}
+		o.RedactResult = func(s string) string { return strings.ReplaceAll(s, "sk-secret", "[key]") }
 	})
 	f.prompt("go")
 	wantTold(t, f.told(0), "use [key] for tests")
