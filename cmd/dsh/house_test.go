@@ -52,7 +52,7 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/llm/openai":  {ours: []string{"llm"}, theirs: []string{"github.com/sashabaranov/go-openai"}},
 	"internal/llm/llmtest": {ours: []string{"llm"}},
 	"internal/llm":         {},
-	"internal/config":      {theirs: []string{"github.com/pelletier/go-toml/v2"}},
+	"internal/config":      {theirs: []string{"github.com/pelletier/go-toml/v2", "github.com/gofrs/flock"}},
 	"internal/early":       {},
 	"internal/tui/term": {theirs: []string{
 		"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/x/ansi", "golang.org/x/sys", "golang.org/x/term",

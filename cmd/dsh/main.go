@@ -85,7 +85,7 @@ Without a command, dsh is a conversation; a prompt may begin it.`,
 	root.SetOut(out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(newRunCommand(s), newResumeCommand(s), newLoginCommand(s))
+	root.AddCommand(newRunCommand(s), newResumeCommand(s))
 	reports := s
 	reports.out = out
 	root.AddCommand(
@@ -95,6 +95,9 @@ Without a command, dsh is a conversation; a prompt may begin it.`,
 		newDemoCommand(reports),
 		newModelsCommand(reports),
 		newConfigCommand(reports),
+		newLoginCommand(reports),
+		newLogoutCommand(reports),
+		newDoctorCommand(reports),
 		newVersionCommand(reports),
 	)
 	root.AddCommand(newModelCommand(s))

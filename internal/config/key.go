@@ -22,7 +22,7 @@ func (l *Loaded) Route() (name string, p Provider, model string, err error) {
 	if !known || model == "" {
 		o := l.Origin("model")
 		return "", Provider{}, "", &Error{File: o.File, Line: o.Line, Key: "model",
-			Message: fmt.Sprintf("%q names no known provider: use one of %s, or add [provider.%s] with a base_url to your settings", l.Model, strings.Join(l.providerNames(), ", "), name)}
+			Message: fmt.Sprintf("%q names no known provider: use one of %s, or add [provider.%s] with a base_url to your settings", l.Model, strings.Join(l.ProviderNames(), ", "), name)}
 	}
 	return name, p, model, nil
 }
