@@ -53,6 +53,8 @@ func describe(data session.Payload) string {
 		return fmt.Sprintf("turn %d, %d: %s", p.Turn, p.Attempt, p.Summary())
 	case session.Title:
 		return p.Title
+	case session.TodoWrite:
+		return describeTodos(p.Todos)
 	case session.AssistantChunk:
 		return describeChunk(&p.Chunk)
 	case session.Lost:
@@ -70,6 +72,14 @@ func describeChunk(c *llm.Chunk) string {
 		text += ": " + clip(c.ArgumentsDelta)
 	}
 	return text
+}
+
+func describeTodos(todos []session.Todo) string {
+	var parts []string
+	for _, t := range todos {
+		parts = append(parts, t.Status+": "+t.Content)
+	}
+	return clip(strings.Join(parts, ", "))
 }
 
 func describeAnswer(p *session.AssistantMessage) string {

@@ -75,6 +75,8 @@ type engine struct {
 	notes    []string // for the user, before anything runs
 	stop     []func() error
 
+	instructions *prompt.Instructions // nil: none
+
 	hidden   *secrets
 	commands *commands
 	verify   string          // the command that checks a turn, "" none
@@ -126,12 +128,17 @@ func (e *engine) open(s streams, o engineOptions) error {
 	if err != nil {
 		return err
 	}
+	real, err := filepath.EvalSymlinks(cwd)
+	if err != nil {
+		return fmt.Errorf("the working directory is gone: change to another (%w)", err)
+	}
+	e.instructions = &prompt.Instructions{User: paths.Instructions, Root: paths.Project, Cwd: real}
 	return e.start(s, settings, route, rules, cwd, o)
 }
 
 // allTools are the tools that there are.
 func allTools(bash tools.BashOptions) (*tools.Registry, error) {
-	return tools.New(tools.Bash(bash), tools.Read(), tools.Write(), tools.Edit())
+	return tools.New(tools.Bash(bash), tools.Read(), tools.Write(), tools.Edit(), tools.Todo())
 }
 
 // start makes the agent of parts that are all there.
@@ -155,6 +162,8 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		Environment: func() llm.Message {
 			return prompt.EnvMessage(prompt.Gather(cwd, s.getenv, time.Now()))
 		},
+		Instructions: e.instructions,
+
 		Budgets: loop.Budgets{Steps: settings.MaxSteps, Time: settings.MaxTime},
 		Retry:   loop.RetryPolicy{Attempts: settings.RetryMaxAttempts, HeaderCap: settings.RetryMaxWait},
 

@@ -1,6 +1,10 @@
 package session
 
-import "dsh/internal/llm"
+import (
+	"slices"
+
+	"dsh/internal/llm"
+)
 
 // What follows are views of the folds, each true at one moment. What they return is
 // a copy, or shared and immutable.
@@ -82,6 +86,15 @@ func (l *Log) Seen(path string) (v FileVersion, ok bool) {
 	defer l.mu.Unlock()
 	v, ok = l.fold.state.Seen[path]
 	return v, ok
+}
+
+// Instructed is what State says of Instructions, Visited and Visits. The slices are
+// shared: read only.
+func (l *Log) Instructed() (files Instructions, visited []string, visits int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	st := &l.fold.state
+	return st.Instructions, slices.Clip(st.Visited), st.Visits
 }
 
 // LastTurn is the number of the last turn that started, 0 before the first.
