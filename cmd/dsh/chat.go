@@ -278,18 +278,31 @@ func (c *chat) send(text string) {
 
 const chatHelp = `A line is a prompt; while dsh works, it joins the next step.
 ctrl+c interrupts, ctrl+d interrupts and leaves. /compact [focus] replaces what was
-said so far by a summary. /doctor checks this installation. /send sends the messages that were kept from an earlier run,
-/drop removes them, /quit leaves.`
+said so far by a summary. /send sends the messages that were kept from an earlier run,
+/drop removes them. /rename TITLE names this session, /fork [TURN] makes a new one of it
+up to a turn, /export [FILE] writes it as Markdown or .json.
+/doctor checks this installation. /quit leaves.`
 
 func (c *chat) command(ctx context.Context, text string) (done bool) {
 	var err error
 	name, args, _ := strings.Cut(text, " ")
+	args = strings.TrimSpace(args)
 	switch name {
 	case "/compact":
-		c.startCompaction(ctx, strings.TrimSpace(args))
+		c.startCompaction(ctx, args)
 		return false
 	case "/doctor":
-		c.startDoctor(ctx, strings.TrimSpace(args))
+		c.startDoctor(ctx, args)
+		return false
+	}
+	if said, known, err := c.ofSession(name, args); known {
+		if err != nil {
+			said = "dsh: " + name + ": " + err.Error()
+		}
+		c.view.note(said)
+		if !c.busy() {
+			c.view.prompt()
+		}
 		return false
 	}
 	switch text {
@@ -314,6 +327,23 @@ func (c *chat) command(ctx context.Context, text string) (done bool) {
 		c.view.prompt()
 	}
 	return false
+}
+
+// ofSession runs the commands that are about the session as a whole.
+func (c *chat) ofSession(name, args string) (said string, known bool, err error) {
+	switch name {
+	case "/rename":
+		if err = c.e.rename(args); err == nil {
+			said = "Renamed."
+		}
+	case "/fork":
+		said, err = c.e.fork(c.s, args)
+	case "/export":
+		said, err = c.e.export(args)
+	default:
+		return "", false, nil
+	}
+	return said, true, err
 }
 
 // startCompaction runs beside the loop, which shows it and can interrupt it. Closing

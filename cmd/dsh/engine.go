@@ -81,6 +81,8 @@ type engine struct {
 	stay  context.Context // ends when nobody waits for jobs any more
 	leave context.CancelFunc
 
+	instructions *prompt.Instructions // nil: none
+
 	hidden   *secrets
 	commands *commands
 	verify   string          // the command that checks a turn, "" none
@@ -138,7 +140,18 @@ func (e *engine) open(s streams, o engineOptions) error {
 	if err != nil {
 		return err
 	}
+	real, err := filepath.EvalSymlinks(cwd)
+	if err != nil {
+		return fmt.Errorf("the working directory is gone: change to another (%w)", err)
+	}
+	e.instructions = &prompt.Instructions{User: paths.Instructions, Root: paths.Project, Cwd: real}
 	return e.start(s, settings, route, rules, cwd, o)
+}
+
+// allTools are the tools that there are.
+func allTools(bash tools.BashOptions) (*tools.Registry, error) {
+	return tools.New(tools.Bash(bash), tools.Read(), tools.Write(), tools.Edit(), tools.Todo(),
+		tools.JobOutput(), tools.JobList(), tools.JobKill())
 }
 
 // start makes the agent of parts that are all there.
@@ -147,8 +160,7 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 	e.commands = openCommands(e.log.OutDir(), e.hidden)
 	e.stop = append(e.stop, e.commands.close)
 	var err error
-	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace, o)), tools.Read(), tools.Write(), tools.Edit(),
-		tools.JobOutput(), tools.JobList(), tools.JobKill()); err != nil {
+	if e.tools, err = allTools(e.bashOptions(settings, rules.Workspace, o)); err != nil {
 		return err
 	}
 	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset
@@ -163,6 +175,8 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		Environment: func() llm.Message {
 			return prompt.EnvMessage(prompt.Gather(cwd, s.getenv, time.Now()))
 		},
+		Instructions: e.instructions,
+
 		Budgets: loop.Budgets{Steps: settings.MaxSteps, Time: settings.MaxTime},
 		Retry:   loop.RetryPolicy{Attempts: settings.RetryMaxAttempts, HeaderCap: settings.RetryMaxWait},
 
@@ -255,7 +269,7 @@ func openedNotes(o session.Opened, id string) (notes []string) {
 		notes = append(notes, "the session's last turn was interrupted and was closed")
 	}
 	if len(o.Lost) > 0 {
-		notes = append(notes, "dsh ended without warning, and its jobs with it: "+strings.Join(o.Lost, ", "))
+		notes = append(notes, "these jobs are lost, as dsh ended while they ran or the session was copied: "+strings.Join(o.Lost, ", "))
 	}
 	if n := len(o.Held); n == 1 {
 		notes = append(notes, "1 message that waited is kept and not sent")

@@ -46,6 +46,7 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/sandbox":             {theirs: []string{"golang.org/x/sys"}},
 	"internal/policy":              {ours: []string{"session"}},
 	"internal/audit":               {ours: []string{"session", "llm", "llm/openai"}},
+	"internal/export":              {ours: []string{"session", "llm", "termtext"}},
 	"internal/session": {
 		ours:   []string{"llm"},
 		theirs: []string{"github.com/gofrs/flock", "github.com/klauspost/compress/zstd"},

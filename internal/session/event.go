@@ -33,6 +33,7 @@ const (
 	TypeApprovalPolicy   Type = "approval/policy"
 	TypePermissionPreset Type = "permission/preset"
 	TypeSandboxMode      Type = "sandbox/mode"
+	TypeTodoWrite        Type = "todo/write"
 
 	// Ours.
 	TypeRequestSent      Type = "request/sent"
@@ -44,6 +45,7 @@ const (
 	TypeWorkspaceChanged Type = "workspace/changed"
 	TypeJobStarted       Type = "job/started"
 	TypeJobSettled       Type = "job/settled"
+	TypeLost             Type = "session/lost"
 	TypeVerifyRun        Type = "verify/run"
 )
 
@@ -262,6 +264,12 @@ type SandboxMode struct {
 	Mode string `json:"mode"`
 }
 
+// TodoWrite is the plan that the model keeps: the whole list, the last one wins, an
+// empty one is none. It holds until the next turn starts.
+type TodoWrite struct {
+	Todos []Todo `json:"todos"`
+}
+
 // PolicyPreset (ours) is the preset in force from here on: read-only, ask,
 // workspace, full.
 type PolicyPreset struct {
@@ -300,6 +308,12 @@ type WorkspaceChanged struct {
 	CallID string `json:"callId"`
 }
 
+// Lost (ours) stands for one event of a damaged log that could not be read, in the
+// copy that Salvage makes of it: the events behind it keep their seqs.
+type Lost struct {
+	Line int `json:"line"` // of the damaged log, from 1; the first that was left out
+}
+
 // Raw is the data of an event that dsh keeps but does not act on.
 type Raw struct {
 	T    Type
@@ -329,6 +343,7 @@ func (ApprovalDecided) Type() Type  { return TypeApprovalDecided }
 func (ApprovalPolicy) Type() Type   { return TypeApprovalPolicy }
 func (PermissionPreset) Type() Type { return TypePermissionPreset }
 func (SandboxMode) Type() Type      { return TypeSandboxMode }
+func (TodoWrite) Type() Type        { return TypeTodoWrite }
 func (PolicyPreset) Type() Type     { return TypePolicyPreset }
 func (PolicyDecision) Type() Type   { return TypePolicyDecision }
 func (PolicyRule) Type() Type       { return TypePolicyRule }
@@ -336,6 +351,7 @@ func (TurnBudget) Type() Type       { return TypeTurnBudget }
 func (WorkspaceChanged) Type() Type { return TypeWorkspaceChanged }
 func (JobStarted) Type() Type       { return TypeJobStarted }
 func (JobSettled) Type() Type       { return TypeJobSettled }
+func (Lost) Type() Type             { return TypeLost }
 func (r Raw) Type() Type            { return r.T }
 
 // EndKind is how a turn ended.
