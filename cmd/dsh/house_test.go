@@ -32,7 +32,7 @@ var house = map[string]struct{ ours, theirs []string }{
 			"github.com/sahilm/fuzzy", "github.com/muesli/termenv",
 		},
 	},
-	"internal/files":  {theirs: []string{"github.com/bmatcuk/doublestar"}},
+	"internal/files":  {theirs: []string{"github.com/bmatcuk/doublestar", "golang.org/x/text"}},
 	"internal/loop":   {ours: []string{"session", "llm", "tools", "policy", "prompt"}},
 	"internal/prompt": {ours: []string{"session", "llm"}},
 	"internal/tools": {
