@@ -130,7 +130,7 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 	e.commands = openCommands(e.log.OutDir())
 	e.stop = append(e.stop, e.commands.close)
 	var err error
-	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace)), tools.Read(), tools.Write(), tools.Edit()); err != nil {
+	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace)), tools.Read(), tools.Write(), tools.Edit(), tools.Glob(), tools.Grep()); err != nil {
 		return err
 	}
 	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset

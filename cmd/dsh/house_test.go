@@ -36,7 +36,7 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/loop":   {ours: []string{"session", "llm", "tools", "policy", "prompt"}},
 	"internal/prompt": {ours: []string{"session", "llm"}},
 	"internal/tools": {
-		ours:   []string{"session", "llm", "policy", "jobs"},
+		ours:   []string{"session", "llm", "policy", "jobs", "files"},
 		theirs: []string{"github.com/google/jsonschema-go", "github.com/aymanbagabas/go-udiff", "golang.org/x/text", "golang.org/x/sys"},
 	},
 	"internal/jobs":    {ours: []string{"session", "sandbox"}},

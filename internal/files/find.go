@@ -45,13 +45,22 @@ func Find(ctx context.Context, root string, g Glob, o Options) ([]File, Skipped,
 				return nil, Skipped{}, err
 			}
 		}
+		if !g.name {
+			return f.found, f.skipped, ctx.Err()
+		}
 	}
 	skipped, err := Walk(ctx, root, o, func(e Entry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if e.Path == f.named || !g.Match(e.Path) {
 			return nil
 		}
 		return f.take(e)
 	})
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, Skipped{}, err
 	}

@@ -52,6 +52,9 @@ func Search(ctx context.Context, root string, q Query, o Options) ([]Hits, Skipp
 	s := search{ctx: ctx, q: q, o: o}
 	s.scanners.New = func() any { return newScanner(&s) }
 	skipped, err := Walk(ctx, root, o, s.visit)
+	if err == nil {
+		err = ctx.Err() // nothing looked at it behind the last file
+	}
 	if err != nil {
 		return nil, Skipped{}, err
 	}
@@ -84,6 +87,9 @@ func (s *search) keep(text string) error {
 func (s *search) visit(e Entry) error {
 	if s.q.Include != nil && e.Path != "." && !s.q.Include.Match(e.Path) {
 		return nil
+	}
+	if err := s.ctx.Err(); err != nil {
+		return err
 	}
 	sc := s.scanners.Get().(*scanner)
 	hits, err := sc.file(e.Abs())

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -84,6 +85,16 @@ func (e Entry) Abs() string {
 // repositories are the directories in which version control keeps its own things, or
 // the files that stand for them. No walk enters them.
 var repositories = []string{".git", ".hg", ".svn", ".bzr", ".jj", ".sl"}
+
+// OfRepository reports whether a path leads into such a directory.
+func OfRepository(path string) bool {
+	for name := range strings.SplitSeq(path, "/") {
+		if slices.Contains(repositories, name) {
+			return true
+		}
+	}
+	return false
+}
 
 const (
 	// maxWorkers bounds the goroutines of a walk: more than this wait for the disk or
