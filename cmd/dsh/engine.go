@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -130,7 +131,11 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 	e.commands = openCommands(e.log.OutDir())
 	e.stop = append(e.stop, e.commands.close)
 	var err error
-	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace)), tools.Read(), tools.Write(), tools.Edit(), tools.Glob(), tools.Grep()); err != nil {
+	all := []tools.Tool{tools.Bash(e.bashOptions(settings, rules.Workspace)), tools.Read(), tools.Write(), tools.Edit(), tools.Glob(), tools.Grep()}
+	if all, err = enabled(all, settings.Disabled); err != nil {
+		return err
+	}
+	if e.tools, err = tools.New(all...); err != nil {
 		return err
 	}
 	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset
@@ -154,6 +159,18 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		OnStatus: o.onStatus,
 	})
 	return err
+}
+
+// enabled are the tools without those that the settings take away. A name that no tool
+// has would take nothing away, which nobody would notice.
+func enabled(all []tools.Tool, disabled []config.RuleText) ([]tools.Tool, error) {
+	for _, d := range disabled {
+		if err := policy.CheckTool(d.Text); err != nil {
+			return nil, usage(fmt.Errorf("%s: tools.disabled: %w", d.Origin, err))
+		}
+		all = slices.DeleteFunc(all, func(t tools.Tool) bool { return t.Name() == d.Text })
+	}
+	return all, nil
 }
 
 // settings are the flags that are settings, for config to judge.

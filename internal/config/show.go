@@ -34,6 +34,9 @@ func (l *Loaded) Show(w io.Writer) error {
 	for _, r := range l.Deny {
 		row(keyDeny, strconv.Quote(r.Text), r.Origin)
 	}
+	for _, r := range l.Disabled {
+		row(keyDisabled, strconv.Quote(r.Text), r.Origin)
+	}
 	for _, name := range l.providerNames() {
 		prefix := "provider." + name
 		row(prefix+".base_url", l.Providers[name].BaseURL, l.Origin(prefix+".base_url"))
