@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"dsh/internal/files"
 	"dsh/internal/jobs"
 	"dsh/internal/session"
 )
@@ -151,12 +152,25 @@ func TestSearchCards(t *testing.T) {
 	b.put("a.go", "needle\n")
 	raw := args("pattern", "needle", "path", ".", "include", "*.go")
 	d := b.reg.Present("grep", raw, nil)
-	if d.Kind != session.ShowMatches || d.Verb != "Grep" || d.Target != "needle in . (*.go)" || d.Facts != nil || d.Text != "" {
+	if d.Kind != session.ShowMatches || d.Verb != "Grep" || d.Target != `"needle" in . (*.go)` || d.Facts != nil || d.Text != "" {
 		t.Errorf("pending: %+v", d)
 	}
 	d = b.reg.Present("grep", raw, logged(b.must("grep", "pattern", "needle", "path", ".", "include", "*.go")))
-	if d.Text != "a.go\nLine 1: needle" || !slices.Equal(d.Facts, []string{"1 match in 1 file"}) {
+	if d.Text != "a.go:1   needle" || !slices.Equal(d.Facts, []string{"1 match in 1 file"}) {
 		t.Errorf("done: %+v", d)
+	}
+	b.put("sub/b.go", "before\n\tneedle: 1\n\n\n\nneedle\n")
+	raw = args("pattern", "needle", "context", 1)
+	d = b.reg.Present("grep", raw, logged(b.must("grep", "pattern", "needle", "context", 1)))
+	if want := "a.go:1   needle\nsub/b.go-1   before\nsub/b.go:2   needle: 1\nsub/b.go-3   \nsub/b.go-5   \nsub/b.go:6   needle"; d.Text != want {
+		t.Errorf("got\n%s\nwant\n%s", d.Text, want)
+	}
+	raw = args("pattern", "needle", "output_mode", "count")
+	if d = b.reg.Present("grep", raw, logged(b.must("grep", "pattern", "needle", "output_mode", "count"))); d.Text != "a.go: 1\nsub/b.go: 2" {
+		t.Errorf("counts: %q", d.Text)
+	}
+	if err := os.RemoveAll(b.path("sub")); err != nil {
+		t.Fatal(err)
 	}
 	d = b.reg.Present("glob", args("pattern", "*.go"), logged(b.must("glob", "pattern", "*.go")))
 	if d.Kind != session.ShowFiles || d.Target != "*.go" || d.Text != "a.go" || !slices.Equal(d.Facts, []string{"1 file"}) {
@@ -165,5 +179,13 @@ func TestSearchCards(t *testing.T) {
 	d = b.reg.Present("grep", args("pattern", "("), logged(b.fails(SearchInvalidPattern, "grep", "pattern", "(")))
 	if !slices.Equal(d.Facts, []string{"invalid pattern"}) {
 		t.Errorf("failed: %+v", d)
+	}
+}
+
+func TestI04WhatCannotBeReadIsNamed(t *testing.T) {
+	t.Parallel()
+	got := notes(files.Skipped{Unreadable: 3, Unread: []string{"a\nb", "d/x/"}, Links: 1})
+	if want := "\n(not searched: 1 link)\n(could not be read: \"a\\nb\", d/x/, and 1 more)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -48,7 +48,7 @@ func (grepTool) Name() string { return "grep" }
 
 func (grepTool) Description() string {
 	return "Search file contents for a regular expression. " +
-		"Hidden and git-ignored files are left out unless path or include names them."
+		"Hidden and git-ignored files are left out unless path names them."
 }
 
 func (grepTool) Schema() json.RawMessage { return grepSchema }
@@ -268,7 +268,7 @@ func lineText(l files.Line) string {
 }
 
 func (a grepArgs) card() session.Display {
-	d := session.Display{Kind: session.ShowMatches, Verb: "Grep", Target: a.Pattern}
+	d := session.Display{Kind: session.ShowMatches, Verb: "Grep", Target: `"` + a.Pattern + `"`}
 	if a.Path != "" {
 		d.Target += " in " + a.Path
 	}

@@ -163,11 +163,32 @@ func searchCard(d session.Display, r *session.ToolResult) session.Display {
 	}
 	if stored, ok := storedDisplay(r); ok {
 		stored.Text = resultText(r)
-		if stored.Kind == session.ShowMatches { // the first line is the fact
-			_, rest, _ := strings.Cut(stored.Text, "\n")
-			stored.Text = strings.TrimPrefix(rest, "\n")
+		if stored.Kind == session.ShowMatches {
+			stored.Text = matchRows(stored.Text)
 		}
 		return stored
 	}
 	return withResult(d, r)
+}
+
+// matchRows is a result of grep for people: each line with its place, so that a few of
+// them say where they are. The first line is a fact of the card already.
+func matchRows(text string) string {
+	var rows []string
+	lines := strings.Split(text, "\n")
+	path := ""
+	for i, line := range lines[1:] {
+		place, ok := strings.CutPrefix(line, "Line ")
+		n := strings.IndexAny(place, ":-")
+		switch {
+		case ok && n > 0 && path != "":
+			rows = append(rows, path+place[n:n+1]+place[:n]+"   "+strings.TrimLeft(place[n+1:], " \t"))
+		case line == "" || line == "--":
+		case lines[i] == "" && i+2 < len(lines) && strings.HasPrefix(lines[i+2], "Line "):
+			path = line
+		default:
+			rows = append(rows, line)
+		}
+	}
+	return strings.Join(rows, "\n")
 }
