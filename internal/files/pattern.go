@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"regexp/syntax"
 	"strings"
-	"unicode"
 )
 
 // Pattern is what a search looks for within lines: an RE2 expression. It is immutable.
 type Pattern struct {
 	prog    *syntax.Prog
-	literal []byte // stands in every line that matches; nil if none is known
-	exact   bool   // and every line with it matches
+	literal *literal // stands in every line that matches; nil if none is known
+	exact   bool     // and every line with it matches
 }
 
 // NewPattern reads an expression. It never matches over the end of a line, "^" and "$"
@@ -31,7 +30,9 @@ func NewPattern(expr string, ignoreCase bool) (*Pattern, error) {
 		return nil, err
 	}
 	p := &Pattern{}
-	p.literal, p.exact = required(re)
+	if text, fold, exact := required(re); text != "" {
+		p.literal, p.exact = newLiteral(text, fold), exact && !fold
+	}
 	if p.prog, err = syntax.Compile(re.Simplify()); err != nil {
 		return nil, fmt.Errorf("the pattern %q cannot be used: %w", expr, err)
 	}
@@ -106,38 +107,4 @@ func without(ranges []rune, r rune) []rune {
 		}
 	}
 	return out
-}
-
-// required is the longest text that stands in every match, and whether it is the whole
-// of it.
-func required(re *syntax.Regexp) (text []byte, exact bool) {
-	switch re.Op {
-	case syntax.OpLiteral:
-		if re.Flags&syntax.FoldCase != 0 && strings.ContainsFunc(string(re.Rune), func(r rune) bool { return unicode.SimpleFold(r) != r }) {
-			return nil, false
-		}
-		// Broken UTF-8 counts as U+FFFD, but has other bytes.
-		if strings.ContainsRune(string(re.Rune), unicode.ReplacementChar) {
-			return nil, false
-		}
-		return []byte(string(re.Rune)), true
-	case syntax.OpCapture:
-		return required(re.Sub[0])
-	case syntax.OpPlus:
-		text, _ = required(re.Sub[0])
-		return text, false
-	case syntax.OpRepeat:
-		if re.Min > 0 {
-			text, _ = required(re.Sub[0])
-		}
-		return text, false
-	case syntax.OpConcat:
-		for _, sub := range re.Sub {
-			if t, whole := required(sub); len(t) > len(text) {
-				text, exact = t, whole && len(re.Sub) == 1
-			}
-		}
-		return text, exact
-	}
-	return nil, false
 }

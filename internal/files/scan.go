@@ -163,7 +163,7 @@ func (s *scanner) next(text []byte, at int, inside, cut bool) (from, to int) {
 	for at < len(text) {
 		hit := -1
 		if p.literal != nil {
-			hit = bytes.Index(text[at:], p.literal)
+			hit = p.literal.index(text[at:])
 		} else {
 			hit = s.auto.find(text[at:], inside, cut)
 		}

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -247,8 +248,8 @@ func scanned(t *testing.T, text, expr string, ignoreCase bool, lines, buffer int
 func TestSearchFindsWhatASimpleOneFinds(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
-	letters := []string{"a", "b", "ab", "A", " ", "\n", "\n", "\r\n", "é", "\xff", "_", "7", "k", "\u212a"}
-	pieces := []string{"a", "b", "ab", "é", ".", "^", "$", `\b`, `\B`, `\w`, `\s`, `[^a]`, `[ab]`, "a*", "b+", "(a|b)", "(?:ab)?", "a{2}", "|", "k", `\d`, `\x{fffd}`, "", `(?i:A)`, `\z`, `\A`}
+	letters := []string{"a", "b", "ab", "A", " ", "\n", "\n", "\r\n", "é", "\xff", "_", "7", "k", "\u212a", "\u0130", "i", "S"}
+	pieces := []string{"a", "b", "ab", "é", ".", "^", "$", `\b`, `\B`, `\w`, `\s`, `[^a]`, `[ab]`, "a*", "b+", "(a|b)", "(?:ab)?", "a{2}", "|", "k", `\d`, `\x{fffd}`, "", "\u0130", "ab7i", "sA", `(?i:A)`, `\z`, `\A`}
 	for range 4000 {
 		var text, expr string
 		for range rnd.IntN(40) {
@@ -327,10 +328,34 @@ func TestPatternsThatCannotBe(t *testing.T) {
 func TestRequiredText(t *testing.T) {
 	t.Parallel()
 	for expr, want := range map[string]string{
-		"needle": "needle", `func \w+Handler`: "Handler", "a|b": "", "(abc)+": "abc", "(abc)*d": "d", "(?i)abc": "", "(?i)123": "123", "x{2,}yz": "yz",
+		"needle": "needle", `func \w+Handler`: "Handler", "a|b": "", "(abc)+": "abc", "(abc)*d": "d", "(?i)ABC": "abc", "(?i)123": "123", "(?i)task_name": "_name", "x{2,}yz": "yz",
 	} {
-		if p := pattern(t, expr, false); string(p.literal) != want {
-			t.Errorf("%q requires %q, want %q", expr, p.literal, want)
+		got := ""
+		if p := pattern(t, expr, false); p.literal != nil {
+			got = string(p.literal.text)
+		}
+		if got != want {
+			t.Errorf("%q requires %q, want %q", expr, got, want)
+		}
+	}
+}
+
+func TestLiteralStandsWhereAnIndexIs(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(9, 10))
+	for range 5000 {
+		text, lit := make([]byte, rnd.IntN(3*window/2)), make([]byte, 1+rnd.IntN(4))
+		for i := range text {
+			text[i] = "aAbBz_"[rnd.IntN(6)]
+		}
+		for i := range lit {
+			lit[i] = "abz_"[rnd.IntN(4)]
+		}
+		if got, want := newLiteral(string(lit), false).index(text), bytes.Index(text, lit); got != want {
+			t.Fatalf("%q in %q: %d, want %d", lit, text, got, want)
+		}
+		if got, want := newLiteral(string(lit), true).index(text), bytes.Index(bytes.ToLower(text), lit); got != want {
+			t.Fatalf("%q in %q, in any case: %d, want %d", lit, text, got, want)
 		}
 	}
 }
