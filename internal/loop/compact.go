@@ -158,6 +158,7 @@ func (o *overflow) RequestError(ctx context.Context, f RequestFailure) (retry bo
 // ErrNothingToCompact: nothing was done; a cancel's cause. After any error the model
 // sees what it saw.
 func (a *Agent) Compact(ctx context.Context, focus string) error {
+	focus, _ = a.o.RedactPrompt(focus)
 	return a.Maintenance(ctx, func(ctx context.Context) error {
 		a.o.OnStatus(true)
 		defer a.o.OnStatus(false)

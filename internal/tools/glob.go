@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -106,7 +105,7 @@ func (t globTool) Run(ctx context.Context, env Env, args json.RawMessage) (Resul
 		return Result{}, searchFailed(g.root, err)
 	}
 	if !isDir(g.root.real) {
-		return Result{}, fail(SearchFailed, "%s is a file, and glob finds files in a directory.", shown(g.root.abs))
+		return Result{}, fail(SearchFailed, "%s is a file, and glob finds files in a directory.", named(g.root.abs))
 	}
 	var found []files.File
 	var skipped files.Skipped
@@ -135,12 +134,10 @@ func (g globbed) text(env Env, found []files.File, skipped files.Skipped) string
 		sb.WriteString(joined(base, found[n].Path) + "\n")
 	}
 	if n < len(found) {
-		fmt.Fprintf(&sb, "(%d of %d files, the newest; %s)\n", n, len(found), keep(env, "glob", func(w io.Writer) error {
-			out := bufio.NewWriter(w)
+		fmt.Fprintf(&sb, "(%d of %d files, the newest; %s)\n", n, len(found), keep(env, "glob", func(w io.StringWriter) {
 			for _, f := range found {
-				out.WriteString(joined(base, f.Path) + "\n")
+				w.WriteString(joined(base, f.Path) + "\n")
 			}
-			return out.Flush()
 		}))
 	}
 	return strings.TrimSuffix(sb.String(), "\n") + notes(skipped)

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -189,14 +188,12 @@ func (g grepped) text(env Env, limit int) string {
 	head, foot := "Found "+what, ""
 	if shown < total {
 		head = fmt.Sprintf("Found %d of %s", shown, what)
-		foot = "\n\n(" + keep(env, "grep", func(w io.Writer) error {
-			out := bufio.NewWriter(w)
+		foot = "\n\n(" + keep(env, "grep", func(w io.StringWriter) {
 			if g.mode == "files" || g.mode == "count" {
-				g.files(out, total, maxAll)
+				g.files(w, total, maxAll)
 			} else {
-				g.lines(out, total, maxAll)
+				g.lines(w, total, maxAll)
 			}
-			return out.Flush()
 		}) + ")"
 	}
 	if g.mode == "count" {

@@ -122,6 +122,14 @@ func TestGR07GR08AllMatchesAreKept(t *testing.T) {
 	}
 	list := b.must("read", "file_path", path, "offset", 406)
 	wantText(t, list.Text, "\n406: Line 99: needle\n407: Line 100: needle\n\n(end of file, 407 lines in total)")
+	env.Redact = func(text string) string { return strings.ReplaceAll(text, "needle", "[redacted]") }
+	r = b.callWith(env, "grep", "pattern", "needle")
+	_, rest, _ = strings.Cut(r.Text, "\n\n(the complete list is in ")
+	path, _, _ = strings.Cut(rest, ": read it")
+	if kept, err := os.ReadFile(path); err != nil || strings.Contains(string(kept)+r.Text, "needle") || !strings.Contains(string(kept), "Line 100: [redacted]") {
+		t.Errorf("the artifact has %s, %v", clip(string(kept)), err)
+	}
+	env.Redact = nil
 	env.Save = func(string, func(io.Writer) error) (string, error) { return "", os.ErrPermission }
 	wantText(t, b.callWith(env, "grep", "pattern", "needle").Text, "could not be kept (permission denied): narrow")
 	wantText(t, b.must("grep", "pattern", "needle", "max", 3).Text, "Found 3 of 400 matches\n")

@@ -65,9 +65,9 @@ func absolute(env Env, path string) string {
 	return filepath.Join(env.Cwd, path)
 }
 
-// shown is a path as results name it: as it is, or, if a reader could not tell what it
+// named is a path as results name it: as it is, or, if a reader could not tell what it
 // is, in quotes with escapes. locate takes both.
-func shown(path string) string {
+func named(path string) string {
 	quoted := strconv.Quote(path)
 	plain := strings.TrimSpace(path) == path && !strings.HasPrefix(path, `"`) &&
 		strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1:len(quoted)-1]) == path

@@ -76,7 +76,7 @@ func searchFailed(from place, err error) error {
 	if errors.As(err, &ofPath) {
 		err = ofPath.Err
 	}
-	return fail(SearchFailed, "cannot search %s: %v", shown(from.abs), err)
+	return fail(SearchFailed, "cannot search %s: %v", named(from.abs), err)
 }
 
 // base is what stands before the paths that a search gives: they are shown relative to
@@ -94,18 +94,23 @@ func (p place) base(env Env) string {
 
 func joined(base, rel string) string {
 	if rel == "." {
-		return shown(base)
+		return named(base)
 	}
-	return shown(path.Join(base, rel))
+	return named(path.Join(base, rel))
 }
 
-// keep saves the complete list, and says in a few words where it is.
-func keep(env Env, kind string, write func(io.Writer) error) string {
+// keep saves the complete list, without secrets, and says in a few words where it is.
+func keep(env Env, kind string, list func(io.StringWriter)) string {
 	const advice = "narrow the search to see others"
 	if env.Save == nil {
 		return "there is no place to keep the complete list: " + advice
 	}
-	path, err := env.Save(kind, write)
+	path, err := env.Save(kind, func(w io.Writer) error {
+		var text strings.Builder // the search bounds it
+		list(&text)
+		_, err := io.WriteString(w, env.clean(text.String()))
+		return err
+	})
 	switch {
 	case err != nil && path == "":
 		return fmt.Sprintf("the complete list could not be kept (%v): %s", err, advice)
@@ -129,13 +134,13 @@ func notes(s files.Skipped) string {
 	}
 	count(s.Hidden, "hidden entry", "hidden entries")
 	count(s.Ignored, "ignored entry", "ignored entries")
-	named := len(out) > 0
+	hint := len(out) > 0
 	count(s.Binary, "binary file", "binary files")
 	count(s.Links, "link", "links")
 	count(s.Special, "special file", "special files")
 	if len(out) > 0 {
 		fmt.Fprintf(&sb, "\n(not searched: %s", strings.Join(out, ", "))
-		if named {
+		if hint {
 			sb.WriteString("; name a hidden or ignored path to search it")
 		}
 		sb.WriteString(")")
@@ -146,7 +151,7 @@ func notes(s files.Skipped) string {
 	if s.Unreadable > 0 {
 		var names []string
 		for _, name := range s.Unread {
-			names = append(names, shown(name))
+			names = append(names, named(name))
 		}
 		if more := s.Unreadable - len(names); more > 0 {
 			names = append(names, fmt.Sprintf("and %d more", more))

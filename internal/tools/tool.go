@@ -47,6 +47,9 @@ type Env struct {
 	// Judge is policy's verdict on an action: of a tool that comes upon more files than
 	// it was pointed to. Safe for concurrent use. Nil allows all.
 	Judge func(policy.Action) session.Verdict
+	// Redact takes secrets out of a text, before any of it is kept, cut or shown. Nil:
+	// there are none.
+	Redact func(text string) string
 
 	judged []string // the paths policy judged; set by Call.Run
 }
