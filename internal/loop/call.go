@@ -36,7 +36,9 @@ func (t *turn) prepare(slot *slot) (body func() tools.Result, err error) {
 		slot.result = *refused
 		return nil, nil
 	}
-	env := tools.Env{Cwd: t.a.o.Cwd, CallID: slot.call.ID, Seen: t.a.log.Seen, Save: t.a.o.Save, Redact: t.a.o.RedactResult}
+	rules := t.a.rules() // of now: while the body runs, a person may answer another call
+	env := tools.Env{Cwd: t.a.o.Cwd, CallID: slot.call.ID, Seen: t.a.log.Seen, Save: t.a.o.Save, Redact: t.a.o.RedactResult,
+		Judge: func(a policy.Action) session.Verdict { return policy.Decide(rules, a).Verdict }}
 	if slot.info.Action, refused = call.Action(env); refused != nil {
 		slot.result = *refused
 		return nil, nil
@@ -93,13 +95,17 @@ func (t *turn) judge(slot *slot) (allowed bool, err error) {
 	return false, nil
 }
 
-// decide asks policy under the rules of now: those the agent was made with and
-// those of the session.
+// decide asks policy under the rules of now.
 func (a *Agent) decide(action policy.Action) session.Decision {
+	return policy.Decide(a.rules(), action)
+}
+
+// rules are those the agent was made with and those of the session.
+func (a *Agent) rules() policy.Rules {
 	rules := a.o.Rules
 	rules.Preset = a.currentPreset()
 	rules.Rules = append(rules.Rules[:len(rules.Rules):len(rules.Rules)], a.d.rules...)
-	return policy.Decide(rules, action)
+	return rules
 }
 
 // refuse settles a call that policy or the person did not allow.

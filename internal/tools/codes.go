@@ -21,6 +21,12 @@ const (
 	SpawnFailed = "SPAWN_FAILED" // the command was not started
 	ProcessLost = "PROCESS_LOST" // the command was started, and nobody saw how it ended
 
+	ToolTimeout = "TOOL_TIMEOUT" // it took longer than it may
+
+	SearchInvalidPattern = "SEARCH_INVALID_PATTERN"
+	SearchFailed         = "SEARCH_FAILED"              // there is nothing to search
+	SearchOverflow       = "SEARCH_RAW_OUTPUT_OVERFLOW" // more was found than can be kept
+
 	FSNotFound      = "FS_NOT_FOUND"
 	FSNotDirectory  = "FS_NOT_DIRECTORY"
 	FSNotRegular    = "FS_NOT_REGULAR_FILE"

@@ -109,11 +109,17 @@ func failed(r *session.ToolResult) bool {
 
 // reasons say in a few words what a code means.
 var reasons = map[string]string{
-	UnknownTool:     "no such tool",
-	InvalidArgs:     "invalid arguments",
-	Aborted:         "cancelled",
-	SpawnFailed:     "not started",
-	ProcessLost:     "lost",
+	UnknownTool: "no such tool",
+	InvalidArgs: "invalid arguments",
+	Aborted:     "cancelled",
+	SpawnFailed: "not started",
+	ProcessLost: "lost",
+	ToolTimeout: "took too long",
+
+	SearchInvalidPattern: "invalid pattern",
+	SearchFailed:         "nothing to search",
+	SearchOverflow:       "too many matches",
+
 	FSNotFound:      "not found",
 	FSNotDirectory:  "not a directory",
 	FSNotRegular:    "not a file",
