@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -127,7 +128,7 @@ func (t *turn) stream(route Route, req *llm.Request) (*llm.Message, *llm.Failure
 	case llm.MaxTokens:
 		t.maxTokens = true
 	}
-	m, err := t.keep(route, blocks, usage, false, seqs)
+	m, err := t.keep(route, answer{blocks: blocks, usage: usage, replay: assembler.Replay(), seqs: seqs})
 	if finish.Kind == llm.MaxTokens {
 		return nil, nil, err
 	}
@@ -153,24 +154,33 @@ func (t *turn) keepInterrupted(route Route, assembler *llm.Assembler, seqs []int
 		return nil
 	}
 	_, _, usage := assembler.Done()
-	_, err := t.keep(route, blocks, usage, true, seqs)
+	_, err := t.keep(route, answer{blocks: blocks, usage: usage, interrupted: true, seqs: seqs})
 	return err
+}
+
+// answer is what a stream came to.
+type answer struct {
+	blocks      []llm.Block
+	usage       *llm.Usage
+	replay      json.RawMessage // see llm.Source
+	interrupted bool
+	seqs        []int // of its chunks
 }
 
 // keep writes the assistant message: always, also an empty one, because it anchors
 // the usage and proves that the request finished.
-func (t *turn) keep(route Route, blocks []llm.Block, usage *llm.Usage, interrupted bool, seqs []int) (*llm.Message, error) {
-	if blocks == nil {
-		blocks = []llm.Block{}
+func (t *turn) keep(route Route, a answer) (*llm.Message, error) {
+	if a.blocks == nil {
+		a.blocks = []llm.Block{}
 	}
 	m := llm.Message{
 		Role:    llm.Assistant,
-		Content: blocks,
-		Source:  llm.Source{Kind: llm.FromModel, Provider: route.Config.Provider, Model: route.Config.Model},
+		Content: a.blocks,
+		Source:  llm.Source{Kind: llm.FromModel, Provider: route.Config.Provider, Model: route.Config.Model, Replay: a.replay},
 		ID:      session.NewID(),
 	}
-	data := session.AssistantMessage{Turn: t.n, Step: t.step, Message: m, Usage: usage, Interrupted: interrupted}
-	return &m, t.a.append(session.Visible(data, seqs...))
+	data := session.AssistantMessage{Turn: t.n, Step: t.step, Message: m, Usage: a.usage, Interrupted: a.interrupted}
+	return &m, t.a.append(session.Visible(data, a.seqs...))
 }
 
 func (a *Agent) currentRoute() Route {

@@ -212,7 +212,7 @@ func (c *compaction) listen(req *llm.Request, s *summary) error {
 	blocks, finish, usage := assembler.Done()
 	switch finish.Kind {
 	case llm.Failed, llm.Aborted:
-		return &compactError{failureOf(finish)}
+		return &compactError{overfull(failureOf(finish), s.tokens+c.a.d.meter.scaled(c.a.d.meter.header), c.route)}
 	case llm.MaxTokens:
 		return &compactError{errCutShort}
 	}
