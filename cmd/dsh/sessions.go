@@ -131,10 +131,10 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	if st.LastEnd != nil && !(running && len(snapshot.Closers()) > 0) {
 		show("last turn", endText(*st.LastEnd))
 	}
-	show("tokens", fmt.Sprintf("%d in, %d cached, %d out", st.Usage.InputTokens, count(st.Usage.CacheReadTokens), st.Usage.OutputTokens))
+	show("tokens", fmt.Sprintf("%s in, %d cached, %s out", st.Guess.In(st.Usage.InputTokens), count(st.Usage.CacheReadTokens), st.Guess.Out(st.Usage.OutputTokens)))
 	show("cost", costText(&st))
-	if percent, ok := st.InUse.Percent(); ok {
-		show("context", fmt.Sprintf("%d of %d tokens (%d%%)", st.InUse.Used, st.InUse.Window, percent))
+	if share := st.InUse.Share(); share != "" {
+		show("context", fmt.Sprintf("%s of %d tokens (%s)", st.InUse.Tokens(), st.InUse.Window, share))
 	}
 	for _, path := range st.Changed {
 		show("changed", path)

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -96,7 +97,7 @@ func (t *turn) beforeSend(req *llm.Request, generation, attempt int, sent llm.Se
 // what was visible; a failure keeps nothing in the history.
 func (t *turn) stream(route Route, req *llm.Request) (*llm.Message, *llm.Failure, error) {
 	assembler := llm.NewAssembler(t.a.d.newCallID, t.a.d.uniqueCallID)
-	seqs := []int{}
+	seqs, streamed := []int{}, 0
 	var err error
 	for chunk, streamErr := range route.Model.Stream(t.ctx, req) {
 		if err = streamErr; err != nil || t.ctx.Err() != nil {
@@ -108,23 +109,28 @@ func (t *turn) stream(route Route, req *llm.Request) (*llm.Message, *llm.Failure
 			break
 		}
 		seqs = append(seqs, events[0].Seq)
+		streamed += size(chunk)
 		if err = assembler.Add(chunk); err != nil {
 			break
 		}
 	}
 	if t.ctx.Err() != nil {
-		if err := t.keepInterrupted(route, assembler, seqs); err != nil {
+		kept, err := t.keepInterrupted(route, assembler, seqs)
+		if err == nil && !kept {
+			err = t.a.spend(t.n, t.step, route, assembler.Usage(), streamed)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 		return nil, nil, errStopped
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, t.a.spend(t.n, t.step, route, assembler.Usage(), streamed))
 	}
 	blocks, finish, usage := assembler.Done()
 	switch finish.Kind {
 	case llm.Failed, llm.Aborted:
-		return nil, failureOf(finish), nil
+		return nil, failureOf(finish), t.a.spend(t.n, t.step, route, usage, streamed)
 	case llm.MaxTokens:
 		t.maxTokens = true
 	}
@@ -148,14 +154,26 @@ func failureOf(f llm.Finish) *llm.Failure {
 	return &llm.Failure{Code: code, Message: "the provider ended the answer without saying why"}
 }
 
-func (t *turn) keepInterrupted(route Route, assembler *llm.Assembler, seqs []int) error {
-	blocks := assembler.Interrupted()
-	if len(blocks) == 0 {
+// size is the bytes of an answer that a chunk brings.
+func size(c llm.Chunk) int { return len(c.Text) + len(c.ArgumentsDelta) }
+
+// spend logs what came of a request that no message tells of.
+func (a *Agent) spend(turn, step int, route Route, u *llm.Usage, streamed int) error {
+	if u == nil && streamed == 0 {
 		return nil
 	}
+	return a.append(session.Draft{Data: session.RequestSpent{Turn: turn, Step: step,
+		Provider: route.Config.Provider, Model: route.Config.Model, Usage: u, Streamed: streamed}})
+}
+
+func (t *turn) keepInterrupted(route Route, assembler *llm.Assembler, seqs []int) (kept bool, err error) {
+	blocks := assembler.Interrupted()
+	if len(blocks) == 0 {
+		return false, nil
+	}
 	_, _, usage := assembler.Done()
-	_, err := t.keep(route, answer{blocks: blocks, usage: usage, interrupted: true, seqs: seqs})
-	return err
+	_, err = t.keep(route, answer{blocks: blocks, usage: usage, interrupted: true, seqs: seqs})
+	return true, err
 }
 
 // answer is what a stream came to.

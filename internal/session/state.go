@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"time"
 
 	"dsh/internal/llm"
 )
@@ -35,9 +34,8 @@ type State struct {
 	LastTool string
 	Todos    []Todo // the last list written
 
-	Usage    llm.Usage            // of all answers, and of summaries
-	Models   map[string]llm.Usage // by model
-	Bill     llm.Bill             // of all answers
+	Spending                      // of all requests, those of summaries and those that failed included
+	Models   map[string]llm.Usage // by model, as counted
 	InUse    ContextUse
 	Requests int
 	Steps    int
@@ -48,7 +46,7 @@ type State struct {
 	Attempts int     // requests of the open step
 
 	changed map[string]bool // Changed, to look up
-	sent    int64           // when the last request was
+	charges Charges
 }
 
 // Todo is one entry of the plan that the model keeps.
@@ -63,9 +61,8 @@ type TurnUse struct {
 	Requests int
 	Steps    int
 	Calls    int
-	Usage    llm.Usage
-	Bill     llm.Bill
-	Warned   []TurnBudget // budgets that the model was told about, or that ended the turn
+	Spending
+	Warned []TurnBudget // budgets that the model was told about, or that ended the turn
 }
 
 // typeTodoWrite is kept as Raw.
@@ -84,6 +81,9 @@ func (s *State) clone() State {
 func (s *State) apply(ev *Event) {
 	s.Events, s.LastTime = ev.Seq+1, ev.Time
 	s.InUse.Apply(ev)
+	if c, ok := s.charges.Apply(ev); ok {
+		s.spend(c)
+	}
 	switch p := ev.Data.(type) {
 	case TurnStart:
 		s.Turn, s.TurnOpen, s.Step, s.StepOpen = p.Turn, true, 0, false
@@ -101,7 +101,6 @@ func (s *State) apply(ev *Event) {
 	case RequestContext:
 		s.Context = &p
 	case RequestSent:
-		s.sent = ev.Time
 		s.Requests++
 		s.ThisTurn.Requests++
 		if p.Aside == nil {
@@ -109,12 +108,6 @@ func (s *State) apply(ev *Event) {
 		}
 	case RetryStarted:
 		s.Retries++
-	case AssistantMessage:
-		s.spend(p.Usage, p.Message.Source.Provider, p.Message.Source.Model)
-	case CompactionSummary:
-		if p.LLMStreamCall {
-			s.spend(p.Usage, p.Provider, p.Model)
-		}
 	case ToolCall:
 		s.Calls++
 		s.ThisTurn.Calls++
@@ -154,28 +147,19 @@ func (s *State) applySetting(data Payload) {
 	}
 }
 
-// spend adds up what the provider counted for an answer. What is spent between turns
-// is no turn's.
-func (s *State) spend(u *llm.Usage, provider, model string) {
-	if model == "" && s.Header != nil {
-		provider, model = s.Header.Config.Provider, s.Header.Config.Model
-	}
-	sent := time.UnixMilli(s.sent)
-	s.Bill.Add(u, provider, model, sent)
+// spend books a charge. What is spent between turns is no turn's.
+func (s *State) spend(c Charge) {
+	s.Add(c)
 	if s.TurnOpen {
-		s.ThisTurn.Bill.Add(u, provider, model, sent)
+		s.ThisTurn.Add(c)
 	}
-	if u == nil {
+	if c.Usage == nil {
 		return
-	}
-	s.Usage = addUsage(s.Usage, *u)
-	if s.TurnOpen {
-		s.ThisTurn.Usage = addUsage(s.ThisTurn.Usage, *u)
 	}
 	if s.Models == nil {
 		s.Models = map[string]llm.Usage{}
 	}
-	s.Models[model] = addUsage(s.Models[model], *u)
+	s.Models[c.Model] = addUsage(s.Models[c.Model], *c.Usage)
 }
 
 func (s *State) result(ev *Event, p *ToolResult) {

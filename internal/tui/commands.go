@@ -151,8 +151,8 @@ func (m *model) showStatus() tea.Cmd {
 		"model        " + strings.TrimSpace(o.Model+" "+o.Effort),
 		"permissions  " + m.preset(),
 	}
-	if percent, ok := p.inUse.Percent(); ok {
-		rows = append(rows, fmt.Sprintf("context      %d%% of %s tokens", percent, amount(p.inUse.Window)))
+	if share := p.inUse.Share(); share != "" {
+		rows = append(rows, fmt.Sprintf("context      %s of %s tokens", share, amount(p.inUse.Window)))
 	}
 	for _, row := range rows {
 		m.say(termtext.Line(row))

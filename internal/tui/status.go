@@ -135,8 +135,8 @@ func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, wid
 	if asking {
 		segments = append(segments, "paused, waiting for you")
 	}
-	if percent, ok := p.inUse.Percent(); ok {
-		segments = append(segments, fmt.Sprintf("ctx %d%% of %s", percent, amount(p.inUse.Window)))
+	if share := p.inUse.Share(); share != "" {
+		segments = append(segments, fmt.Sprintf("ctx %s of %s", share, amount(p.inUse.Window)))
 	}
 	held, queued := 0, 0
 	for _, it := range queue {
