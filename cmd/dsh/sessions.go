@@ -119,8 +119,8 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	show("log", snapshot.Path())
 	show("created", when(h.CreatedAt))
 	show("used", when(st.LastTime))
-	if st.Header != nil {
-		show("model", modelName(st.Header.Config))
+	if st.Chosen != nil {
+		show("model", modelName(st.Chosen.Config))
 	}
 	show("preset", st.Preset)
 	show("turns", fmt.Sprintf("%d, %d steps, %d requests, %d calls", st.Turn, st.Steps, st.Requests, st.Calls))

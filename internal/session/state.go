@@ -24,6 +24,7 @@ type State struct {
 
 	Header    *llm.Header // in force; nil before the first request
 	HeaderSeq int
+	Chosen    *llm.Header // the last one of a model that the user chose, none that a turn fell back to
 	Context   *RequestContext // nil: nothing known
 	Preset    string          // policy's; "" when the log does not say
 	Rules     []PolicyRule    // made in this session, in order
@@ -47,6 +48,9 @@ type State struct {
 
 	changed map[string]bool // Changed, to look up
 	charges Charges
+
+	falling bool // the next header is a fallback's
+	fell    bool // the open turn is with a fallback
 }
 
 // Todo is one entry of the plan that the model keeps.
@@ -88,6 +92,7 @@ func (s *State) apply(ev *Event) {
 	case TurnStart:
 		s.Turn, s.TurnOpen, s.Step, s.StepOpen = p.Turn, true, 0, false
 		s.ThisTurn = TurnUse{Started: ev.Time}
+		s.falling, s.fell = false, false
 	case TurnEnd:
 		s.TurnOpen, s.StepOpen, s.LastEnd = false, false, &p.Reason
 	case StepStart:
@@ -98,6 +103,10 @@ func (s *State) apply(ev *Event) {
 		s.StepOpen = false
 	case RequestHeader:
 		s.Header, s.HeaderSeq = &p.Header, ev.Seq
+		s.fell, s.falling = s.falling, false
+		if !s.fell {
+			s.Chosen = s.Header
+		}
 	case RequestContext:
 		s.Context = &p
 	case RequestSent:
@@ -106,6 +115,11 @@ func (s *State) apply(ev *Event) {
 		if p.Aside == nil {
 			s.Attempts++
 		}
+		if !s.fell && !s.falling {
+			s.Chosen = s.Header // also a fallback that was chosen since
+		}
+	case Retry:
+		s.falling = s.falling || p.Mode == ModeFallback
 	case RetryStarted:
 		s.Retries++
 	case ToolCall:
