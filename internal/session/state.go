@@ -24,7 +24,7 @@ type State struct {
 
 	Header    *llm.Header // in force; nil before the first request
 	HeaderSeq int
-	Chosen    *llm.Header // the last one of a model that the user chose, none that a turn fell back to
+	Chosen    *llm.Header     // the last one of a model that the user chose, none that a turn fell back to
 	Context   *RequestContext // nil: nothing known
 	Preset    string          // policy's; "" when the log does not say
 	Rules     []PolicyRule    // made in this session, in order

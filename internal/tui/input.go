@@ -9,8 +9,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dsh/internal/session"
-	"dsh/internal/termtext"
-	"dsh/internal/tui/transcript"
 )
 
 // Times in which the same key does not do the next thing: what was hit by reflex
@@ -54,6 +52,9 @@ func (m *model) key(name string, raw tea.KeyMsg) tea.Cmd {
 	}
 	if action != "interrupt" { // twice means twice in a row
 		m.leaveAt = time.Time{}
+	}
+	if action != "send-held" {
+		m.sendAt = time.Time{}
 	}
 	if action != "escape" {
 		m.clearAt = time.Time{}
@@ -167,7 +168,7 @@ func (m *model) do(action string, now time.Time) tea.Cmd {
 	case "newline":
 		m.composer.Edit("newline")
 	case "send-held":
-		return m.sendHeld()
+		return m.sendAll(now)
 	case "take-back":
 		return m.takeBack()
 	case "escape":
@@ -379,10 +380,8 @@ func (m *model) stopHarder() tea.Cmd {
 
 // stopping says what the end of a turn waits for.
 func (m *model) stopping() string {
-	for i, blocks := m.printed, m.project.Blocks(); i < len(blocks); i++ {
-		if b := &blocks[i]; b.Kind == transcript.Call && b.State == transcript.Running {
-			return "waiting for " + termtext.Line(b.Name) + " to stop"
-		}
+	if name := m.runningCall(); name != "" {
+		return "waiting for " + name + " to stop"
 	}
 	return "stopping"
 }
