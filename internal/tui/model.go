@@ -178,14 +178,7 @@ func (m *model) greet(fresh bool) {
 }
 
 // place is the folder of the session, under the user's own by its short name.
-func (m *model) place() string {
-	if home := m.o.Home; home != "" {
-		if rest, ok := strings.CutPrefix(m.open.Cwd, home); ok && (rest == "" || rest[0] == '/') {
-			return "~" + rest
-		}
-	}
-	return m.open.Cwd
-}
+func (m *model) place() string { return termtext.Home(m.open.Cwd, m.o.Home) }
 
 // Init starts what feeds the model.
 func (m *model) Init() tea.Cmd {

@@ -3,9 +3,11 @@ package tui
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"dsh/internal/session"
 	"dsh/internal/termtext"
 	"dsh/internal/tui/transcript"
 )
@@ -13,6 +15,59 @@ import (
 // sendTwice is how long a first press of the key that stops a call and sends all
 // counts.
 const sendTwice = 3 * time.Second
+
+// enter sends the draft, or does the command in it.
+func (m *model) enter(send func(string) (session.QueueItem, error)) tea.Cmd {
+	if m.composer.Edit("enter") != Send { // "\" then enter is a new line, on every terminal
+		return nil
+	}
+	text := m.composer.Text()
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" {
+		return nil
+	}
+	if m.errand != nil {
+		m.finishErrand(trimmed)
+		return nil
+	}
+	if name, args, ok := ParseCommand(trimmed); ok && !m.composer.Literal() {
+		return m.command(name, args)
+	}
+	if m.isShell(trimmed) {
+		return m.runShell(trimmed)
+	}
+	if strings.HasPrefix(text, "//") {
+		text = text[1:]
+	}
+	if m.send(text, send) {
+		m.clearDraft()
+	}
+	return nil
+}
+
+// send hands text to the agent; the draft stays when that fails.
+func (m *model) send(text string, send func(string) (session.QueueItem, error)) bool {
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\ufffd")
+	}
+	m.remember(text)
+	if _, err := send(text); err != nil {
+		m.fail("not sent", err)
+		return false
+	}
+	return true
+}
+
+// acceptAndRun completes a word; a command that is whole now, or was, is done.
+func (m *model) acceptAndRun() tea.Cmd {
+	item, _ := m.popup.Selected()
+	before := strings.TrimSpace(m.composer.Text())
+	m.popup.Accept(m.composer)
+	if text := m.composer.Text(); strings.HasPrefix(item.Text, "/") && (before == item.Text || text == item.Text) {
+		return m.enter(m.open.Agent.Followup)
+	}
+	return m.startTick()
+}
 
 // sendAll sends what waits and the draft, in order, one turn each: at once when
 // nothing runs, else after the turn, which it interrupts. A call that would be stopped
