@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"dsh/internal/termtext"
 )
 
 func (m *model) cyclePreset() tea.Cmd {
@@ -82,7 +84,7 @@ func (m *model) chooseModel(args string) tea.Cmd {
 	p := &picker{title: "Choose the model", hint: "enter choose · esc close"}
 	for _, info := range m.o.Models() {
 		name := info.Provider + "/" + info.Name
-		detail := fmt.Sprintf("%s tokens window", amount(info.Window))
+		detail := fmt.Sprintf("%s tokens window", termtext.Amount(info.Window))
 		if info.Unverified {
 			detail += " · unverified"
 		}

@@ -51,7 +51,7 @@ func (m *model) showStatus() tea.Cmd {
 		"permissions  " + m.preset(),
 	}
 	if share := p.inUse.Share(); share != "" {
-		rows = append(rows, fmt.Sprintf("context      %s of %s tokens", share, amount(p.inUse.Window)))
+		rows = append(rows, fmt.Sprintf("context      %s of %s tokens", share, termtext.Amount(p.inUse.Window)))
 	}
 	for _, row := range rows {
 		m.say(termtext.Line(row))
