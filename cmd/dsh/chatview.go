@@ -54,6 +54,12 @@ func (v *chatView) event(ev *session.Event) {
 		if line := compactLine(ev); line != "" {
 			v.note(line)
 		}
+	case session.VerifyRun:
+		if p.Verdict == session.VerifyRunning {
+			v.note("dsh: " + p.Summary())
+		} else if line := verifyLine(ev); line != "" {
+			v.note(line)
+		}
 	case session.TurnEnd:
 		if p.Reason.Kind != session.Completed {
 			v.note("(" + endText(p.Reason) + ")")

@@ -122,7 +122,7 @@ func (l *life) events() int {
 // play runs the whole play, up to the crash if there is one.
 func (l *life) play(at crash) (died bool, err error) {
 	_, died, err = l.dshAt(at, "__play", filepath.Join(l.stage.testdata, "user.play"),
-		"-m", "script:"+filepath.Join(l.stage.testdata, "model.script"), "--permission", "workspace", "--allow", "bash", "--journal", l.journal)
+		"-m", "script:"+filepath.Join(l.stage.testdata, "model.script"), "--permission", "workspace", "--allow", "bash", "--verify", "true", "--journal", l.journal)
 	return died, err
 }
 

@@ -47,6 +47,7 @@ func TestCrashWhileResuming(t *testing.T) {
 		{"after", seqOf(t, whole, session.TypeRetry, 1)},
 		{"before", seqOf(t, whole, session.TypeInboxSpliced, 11)}, // the cancel's
 		{"after", seqOfInput(t, whole, "Say when it ran.")},       // a command is in its middle, another waits
+		{"after", seqOf(t, whole, session.TypeVerifyRun, 1)},      // a verification is under way
 	}
 	m := &matrix{}
 	inParallel(len(first), func(i int) { m.resumes(s, first[i], typeAt(whole, first[i].seq)) })

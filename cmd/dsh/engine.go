@@ -26,6 +26,7 @@ type engineOptions struct {
 	allow, deny               []string
 	maxSteps                  int
 	maxTime                   time.Duration
+	verify                    string
 	dir                       string
 	trust                     bool
 	resume                    string
@@ -46,13 +47,14 @@ func (o *engineOptions) addFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.deny, "deny", nil, "deny a tool, likewise; beats allow; a path for edit or write holds for both")
 	f.IntVar(&o.maxSteps, "max-steps", 0, "end the turn after so many steps (default 200)")
 	f.DurationVar(&o.maxTime, "max-time", 0, "end the turn after this time, such as 10m")
+	f.StringVar(&o.verify, "verify", "", "a command that must exit 0 before a turn that changed something is done")
 	f.StringVarP(&o.dir, "dir", "C", "", "work in this directory")
 	f.BoolVar(&o.trust, "trust", false, "trust this folder's settings for this run")
 	f.StringVar(&o.resume, "resume", "", "continue a session: its id, a unique beginning of it, or a path")
 	f.BoolVarP(&o.cont, "continue", "c", false, "continue the last session of this folder")
 	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
 		o.flags = map[string]bool{}
-		for _, name := range []string{"model", "effort", "permission", "max-steps", "max-time", "resume"} {
+		for _, name := range []string{"model", "effort", "permission", "max-steps", "max-time", "verify", "resume"} {
 			o.flags[name] = cmd.Flags().Changed(name)
 		}
 	}
@@ -74,6 +76,7 @@ type engine struct {
 	stop     []func() error
 
 	commands *commands
+	verify   string          // the command that checks a turn, "" none
 	script   *llmtest.Server // plays the model; nil for a real one
 }
 
@@ -150,6 +153,8 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		Redact:  keyRedactor(settings),
 		Save:    e.commands.artifacts.Save,
 
+		Extensions: loop.Extensions{TurnStopping: e.checks(settings, rules.Workspace)},
+
 		Asks:     o.asks,
 		OnStatus: o.onStatus,
 	})
@@ -160,7 +165,7 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 func (o *engineOptions) settings() map[string]string {
 	given := map[string]string{}
 	for name, value := range map[string]string{"model": o.model, "effort": o.effort, "permission": o.permission,
-		"max-steps": strconv.Itoa(o.maxSteps), "max-time": o.maxTime.String()} {
+		"max-steps": strconv.Itoa(o.maxSteps), "max-time": o.maxTime.String(), "verify": o.verify} {
 		if o.flags[name] {
 			given[name] = value
 		}

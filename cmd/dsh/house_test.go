@@ -35,6 +35,7 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/files":  {theirs: []string{"github.com/bmatcuk/doublestar"}},
 	"internal/loop":   {ours: []string{"session", "llm", "tools", "policy", "prompt"}},
 	"internal/prompt": {ours: []string{"session", "llm"}},
+	"internal/verify": {ours: []string{"loop", "jobs", "session", "llm"}},
 	"internal/tools": {
 		ours:   []string{"session", "llm", "policy", "jobs"},
 		theirs: []string{"github.com/google/jsonschema-go", "github.com/aymanbagabas/go-udiff", "golang.org/x/text", "golang.org/x/sys"},

@@ -135,6 +135,8 @@ func describe(data session.Payload) string {
 		return fmt.Sprintf("%d in %d ms: %s", p.Retry, p.DelayMs, p.Failure.Error())
 	case session.PolicyDecision:
 		return fmt.Sprintf("%s %s by %s", p.CallID, p.Decision, p.Rule)
+	case session.VerifyRun:
+		return fmt.Sprintf("turn %d, %d: %s", p.Turn, p.Attempt, p.Summary())
 	case session.Title:
 		return p.Title
 	}

@@ -22,7 +22,8 @@ type result struct {
 	Usage    usageJSON         `json:"usage"`
 	Cost     *float64          `json:"cost_usd"` // null when a price is unknown
 	Refused  []session.Refusal `json:"refused"`
-	Verified *bool             `json:"verified"` // null: not asked for
+	Verified *bool             `json:"verified"`         // null: not asked for, or nothing to check
+	Verify   *verifyJSON       `json:"verify,omitempty"` // absent: not asked for
 	Jobs     []string          `json:"jobs"`
 	Error    *errorJSON        `json:"error,omitempty"`
 }
@@ -144,7 +145,7 @@ func (t *tally) code(err error) int {
 		return exitUsage
 	case err != nil, t.end.Kind == session.Interrupted, t.end.Kind == "":
 		return exitFailed
-	case t.end.Failure != nil && t.end.Failure.Code == "UNVERIFIED":
+	case t.end.Failure != nil && t.end.Failure.Code == session.CodeUnverified:
 		return exitUnverified
 	case t.end.Kind == session.Failed:
 		return exitFailed

@@ -38,7 +38,7 @@ only the result; everything else goes to standard error.
 
 Exit codes: 0 completed, 1 failed, 2 usage or configuration (a missing or refused
 key included), 3 a budget or the output limit ended it, 4 something was refused,
-128+N signal N.`,
+5 the verification command did not pass, 128+N signal N.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.args = args
 			return runOnce(cmd.Context(), s, o)
@@ -109,6 +109,7 @@ func (e *engine) converse(ctx context.Context, s streams, format, prompt string)
 		err = closeErr // otherwise it is most likely the same again
 	}
 	view.events(reader.Next())
+	view.tally.verification(e.verify, e.log.State())
 	finishErr := view.finish(err)
 	if sig := signals.stop(); sig != 0 {
 		return &exitError{code: exitSignal + int(sig)}

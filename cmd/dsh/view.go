@@ -35,7 +35,7 @@ func (v *view) events(events []session.Event) {
 		if v.format == formatStream && v.err == nil {
 			v.err = writeJSON(v.out, ev)
 		}
-		for _, line := range []string{retryLine(ev), compactLine(ev)} {
+		for _, line := range []string{retryLine(ev), compactLine(ev), verifyLine(ev)} {
 			if line != "" {
 				v.note(line) // a script's log is told as well
 			}
@@ -49,6 +49,10 @@ func (v *view) events(events []session.Event) {
 // progress is what a watching person sees of an event.
 func (v *view) progress(ev *session.Event) {
 	switch p := ev.Data.(type) {
+	case session.VerifyRun:
+		if p.Verdict == session.VerifyRunning {
+			v.note("dsh: " + p.Summary())
+		}
 	case session.ToolCall:
 		v.cards.begin(&p)
 	case session.ToolResult:

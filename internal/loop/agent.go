@@ -50,6 +50,7 @@ type activity struct {
 	cancel      context.CancelCauseFunc
 	closing     bool          // the turn has decided to end: later input belongs to the next
 	drop        bool          // a cancel without keepInbox came: a claimed batch is dropped too
+	steered     chan struct{} // closed by the next steer; nil while nobody listens
 	done        chan struct{} // closed at the end
 }
 
@@ -135,6 +136,8 @@ func (a *Agent) queue(target session.Target, m llm.Message, wake bool) (session.
 		a.start()
 	case late || a.act.maintenance:
 		a.latch = true
+	case target == session.NextStep:
+		a.act.steer()
 	}
 	return session.QueueItem{ID: m.ID, Target: target, Text: m.PlainText(), Source: m.Source}, nil
 }
@@ -246,6 +249,19 @@ func (a *Agent) Maintenance(ctx context.Context, job func(context.Context) error
 
 	defer a.finish(act)
 	return job(act.ctx)
+}
+
+// listen returns what the next steer closes. The caller of both holds a.mu.
+func (act *activity) listen() <-chan struct{} {
+	act.steered = make(chan struct{})
+	return act.steered
+}
+
+func (act *activity) steer() {
+	if act.steered != nil {
+		close(act.steered)
+		act.steered = nil
+	}
 }
 
 func newActivity(parent context.Context) *activity {

@@ -14,6 +14,7 @@ import (
 var ours = map[Type]bool{
 	TypeRequestSent: true, TypeRequestSpent: true, TypePolicyPreset: true, TypePolicyDecision: true, TypePolicyRule: true,
 	TypeInboxHeld: true, TypeTurnBudget: true, TypeWorkspaceChanged: true,
+	TypeVerifyRun: true,
 }
 
 // kept are the types of the format that dsh knows and does not act on: Raw.
@@ -296,6 +297,7 @@ var payloads = map[Type]func(*reader) Payload{
 	TypeInboxHeld:        as[InboxHeld],
 	TypeTurnBudget:       as[TurnBudget],
 	TypeWorkspaceChanged: as[WorkspaceChanged],
+	TypeVerifyRun:        as[VerifyRun],
 
 	TypeCompactionStart:   func(r *reader) Payload { return r.compactionStart() },
 	TypeCompactionSummary: func(r *reader) Payload { return r.compactionSummary() },

@@ -43,6 +43,7 @@ const (
 	TypeInboxHeld        Type = "inbox/held"
 	TypeTurnBudget       Type = "turn/budget"
 	TypeWorkspaceChanged Type = "workspace/changed"
+	TypeVerifyRun        Type = "verify/run"
 )
 
 // Event is one record of the log.

@@ -33,7 +33,8 @@ type State struct {
 	Changed  []string               // files that results changed, in the order of first change
 	Refused  []Refusal
 	LastTool string
-	Todos    []Todo // the last list written
+	Todos    []Todo     // the last list written
+	Verify   *VerifyRun // the last one; nil before the first
 
 	Spending                      // of all requests, those of summaries and those that failed included
 	Models   map[string]llm.Usage // by model, as counted
@@ -46,7 +47,8 @@ type State struct {
 	Retries  int     // of the open step
 	Attempts int     // requests of the open step
 
-	changed map[string]bool // Changed, to look up
+	changed map[string]bool   // Changed, to look up
+	allowed map[string]Effect // calls of the open step that may run
 	charges Charges
 
 	falling bool // the next header is a fallback's
@@ -67,6 +69,7 @@ type TurnUse struct {
 	Calls    int
 	Spending
 	Warned []TurnBudget // budgets that the model was told about, or that ended the turn
+	Work   Work
 }
 
 // typeTodoWrite is kept as Raw.
@@ -75,9 +78,10 @@ const typeTodoWrite Type = "todo/write"
 func (s *State) clone() State {
 	c := *s
 	c.Seen, c.Models = maps.Clone(s.Seen), maps.Clone(s.Models)
-	c.changed = nil // a copy is only read
+	c.changed, c.allowed = nil, nil // a copy is only read
 	c.Rules, c.Refused = slices.Clip(s.Rules), slices.Clip(s.Refused)
 	c.Changed, c.ThisTurn.Warned = slices.Clip(s.Changed), slices.Clip(s.ThisTurn.Warned)
+	c.ThisTurn.Work.Changed, c.ThisTurn.Work.known = slices.Clip(s.ThisTurn.Work.Changed), nil
 	c.Usage, c.ThisTurn.Usage = addUsage(llm.Usage{}, s.Usage), addUsage(llm.Usage{}, s.ThisTurn.Usage)
 	return c
 }
@@ -91,12 +95,16 @@ func (s *State) apply(ev *Event) {
 	switch p := ev.Data.(type) {
 	case TurnStart:
 		s.Turn, s.TurnOpen, s.Step, s.StepOpen = p.Turn, true, 0, false
-		s.ThisTurn = TurnUse{Started: ev.Time}
+		work := s.ThisTurn.Work
+		work.begin(s.LastEnd, ev.Time)
+		s.ThisTurn = TurnUse{Started: ev.Time, Work: work}
 		s.falling, s.fell = false, false
 	case TurnEnd:
+		s.endVerify()
 		s.TurnOpen, s.StepOpen, s.LastEnd = false, false, &p.Reason
 	case StepStart:
 		s.Step, s.StepOpen, s.Retries, s.Attempts = p.Step, true, 0, 0
+		clear(s.allowed)
 		s.Steps++
 		s.ThisTurn.Steps++
 	case StepEnd:
@@ -150,7 +158,13 @@ func (s *State) applySetting(data Payload) {
 		if p.T == typeTodoWrite && json.Unmarshal(p.Data, &list) == nil {
 			s.Todos = list.Todos
 		}
+	case PolicyDecision:
+		s.decided(&p)
+	case VerifyRun:
+		s.Verify = &p
+		s.ThisTurn.Work.checked(p.Verdict)
 	case WorkspaceChanged:
+		s.ThisTurn.Work.changed(p.Path)
 		if !s.changed[p.Path] {
 			if s.changed == nil {
 				s.changed = map[string]bool{}
@@ -176,7 +190,34 @@ func (s *State) spend(c Charge) {
 	s.Models[c.Model] = addUsage(s.Models[c.Model], *c.Usage)
 }
 
+// decided notes what an allowed call may do.
+func (s *State) decided(p *PolicyDecision) {
+	if p.Decision != Allow || p.Effect == EffectRead {
+		return
+	}
+	if s.allowed == nil {
+		s.allowed = map[string]Effect{}
+	}
+	s.allowed[p.CallID] = p.Effect
+}
+
+// endVerify: the turn ended while its check ran.
+func (s *State) endVerify() {
+	if s.Verify != nil && s.Verify.Verdict == VerifyRunning {
+		lost := *s.Verify
+		lost.Verdict = VerifyLost
+		s.Verify = &lost
+	}
+}
+
 func (s *State) result(ev *Event, p *ToolResult) {
+	if effect, ok := s.allowed[p.Message.Source.CallID]; ok && !ev.Replaces() {
+		code := ""
+		if p.Error != nil {
+			code = p.Error.Code
+		}
+		s.ThisTurn.Work.ran(effect, code)
+	}
 	meta, ok := DecodeMeta(p.Meta)
 	if !ok || ev.Surface == nil || ev.Surface.Replace {
 		return

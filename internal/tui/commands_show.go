@@ -53,6 +53,9 @@ func (m *model) showStatus() tea.Cmd {
 	if share := p.inUse.Share(); share != "" {
 		rows = append(rows, fmt.Sprintf("context      %s of %s tokens", share, termtext.Amount(p.inUse.Window)))
 	}
+	if p.checked != "" {
+		rows = append(rows, "check        "+p.checked)
+	}
 	for _, row := range rows {
 		m.say(termtext.Line(row))
 	}

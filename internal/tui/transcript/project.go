@@ -28,6 +28,7 @@ type Projection struct {
 	inUse   session.ContextUse
 	freed   string // what the compaction under way came to
 	compact int    // index+1 of the notice of a compaction, while it is live
+	verify  int    // index+1 of the notice of a verification, while it is live
 	warned  int    // budgets of which the model is still to be told
 	inbox   inbox
 }
@@ -80,6 +81,7 @@ func (p *Projection) apply(ev *session.Event) {
 	case session.EndSeed:
 		p.closeStep(ev)
 		p.closeCompaction(ev, Stopped)
+		p.loseVerification(ev)
 		p.turnOpen = false
 	case session.RequestSent:
 		p.dropStream()
@@ -110,6 +112,8 @@ func (p *Projection) apply(ev *session.Event) {
 		p.inbox.hold(&d)
 	case session.CompactionStart, session.CompactionSummary, session.CompactionEnd:
 		p.compaction(ev, before)
+	case session.VerifyRun:
+		p.verification(ev, &d)
 	case session.CompactionPrune:
 		// people see the result as it was
 	default:
