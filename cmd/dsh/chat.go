@@ -21,6 +21,7 @@ import (
 // steers it, what is typed while it asks answers it.
 type chat struct {
 	s       streams
+	o       engineOptions
 	e       *engine
 	view    *chatView
 	tally   *tally // of the last turn, nil before the first
@@ -29,16 +30,18 @@ type chat struct {
 	signals <-chan os.Signal
 	status  <-chan bool // of the agent, in order
 	idle    chan struct{}
-	done    chan error // of a compaction
+	done    chan error  // of a compaction
+	reports chan string // of /doctor
 
-	running bool
-	compact bool            // a compaction that was asked for runs
-	asked   string          // id of the question on screen
-	put     map[string]bool // questions whose events were printed
-	asks    atomic.Int64    // questions that were put, for the lines' reader
-	leaving bool            // a ctrl+c came while nothing ran
-	stopped bool            // a ctrl+c ended the running turn
-	unsent  error           // of the first line that was not sent
+	running   bool
+	compact   bool            // a compaction that was asked for runs
+	examining bool            // /doctor was asked for and runs
+	asked     string          // id of the question on screen
+	put       map[string]bool // questions whose events were printed
+	asks      atomic.Int64    // questions that were put, for the lines' reader
+	leaving   bool            // a ctrl+c came while nothing ran
+	stopped   bool            // a ctrl+c ended the running turn
+	unsent    error           // of the first line that was not sent
 }
 
 // newResumeCommand is the chat over a stored session.
@@ -85,8 +88,8 @@ func runChat(ctx context.Context, s streams, o engineOptions, prompt string) err
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer signal.Stop(signals)
-	c := &chat{s: s, e: e, view: newChatView(s, newCards(e.tools.Present)),
-		reader: e.log.Reader(e.log.NextSeq()), signals: signals, status: status, idle: make(chan struct{}, 1), done: make(chan error, 1), put: map[string]bool{}}
+	c := &chat{s: s, o: o, e: e, view: newChatView(s, newCards(e.tools.Present)),
+		reader: e.log.Reader(e.log.NextSeq()), signals: signals, status: status, idle: make(chan struct{}, 1), done: make(chan error, 1), reports: make(chan string, 1), put: map[string]bool{}}
 	c.lines = readLines(s.in, &c.asks)
 	defer c.reader.Close()
 	c.greet()
@@ -173,7 +176,7 @@ func (c *chat) loop(ctx context.Context) os.Signal {
 			if ok && !c.line(ctx, line) {
 				continue
 			}
-			if lines = nil; isTerminal(c.s.in) || !c.busy() {
+			if lines = nil; isTerminal(c.s.in) || !c.busy() && !c.examining {
 				return nil
 			}
 		case <-c.reader.Wake():
@@ -186,10 +189,20 @@ func (c *chat) loop(ctx context.Context) os.Signal {
 			if !c.running && !c.compact {
 				go c.awaitIdle(ctx)
 			}
+		case text := <-c.reports:
+			c.examining = false
+			c.view.note(text)
+			if c.busy() {
+				continue
+			}
+			if lines == nil {
+				return nil
+			}
+			c.view.prompt()
 		case err := <-c.done:
 			c.compacted(ctx, err)
 		case <-c.idle:
-			if c.busy() {
+			if c.busy() || c.examining {
 				continue
 			}
 			if lines == nil {
@@ -265,14 +278,18 @@ func (c *chat) send(text string) {
 
 const chatHelp = `A line is a prompt; while dsh works, it joins the next step.
 ctrl+c interrupts, ctrl+d interrupts and leaves. /compact [focus] replaces what was
-said so far by a summary. /send sends the messages that were kept from an earlier run,
+said so far by a summary. /doctor checks this installation. /send sends the messages that were kept from an earlier run,
 /drop removes them, /quit leaves.`
 
 func (c *chat) command(ctx context.Context, text string) (done bool) {
 	var err error
 	name, args, _ := strings.Cut(text, " ")
-	if name == "/compact" {
+	switch name {
+	case "/compact":
 		c.startCompaction(ctx, strings.TrimSpace(args))
+		return false
+	case "/doctor":
+		c.startDoctor(ctx, strings.TrimSpace(args))
 		return false
 	}
 	switch text {
@@ -308,6 +325,22 @@ func (c *chat) startCompaction(ctx context.Context, focus string) {
 	}
 	c.compact = true
 	go func() { c.done <- c.e.agent.Compact(ctx, focus) }()
+}
+
+// startDoctor runs beside the loop, which shows the report. Its checks have deadlines.
+func (c *chat) startDoctor(ctx context.Context, args string) {
+	if c.examining {
+		c.view.note("dsh: /doctor is at it already")
+		return
+	}
+	c.examining = true
+	go func() {
+		text, err := c.e.doctor(ctx, c.s, c.o, args)
+		if err != nil {
+			text = "dsh: " + err.Error()
+		}
+		c.reports <- text
+	}()
 }
 
 func (c *chat) compacted(ctx context.Context, err error) {

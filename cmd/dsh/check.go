@@ -22,7 +22,7 @@ func (e *engine) checks(settings *config.Loaded, root string) []loop.TurnStoppin
 		Root:     root,
 		Env:      e.children,
 		State:    e.log.State,
-		Redact:   keyRedactor(settings),
+		Redact:   e.hidden.result,
 	})}
 }
 

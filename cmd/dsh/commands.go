@@ -18,11 +18,11 @@ type commands struct {
 
 // openCommands starts a launcher ahead: it is ready when the model has thought of
 // the first command. Whether launchers work here is told by the first command.
-func openCommands(outDir string) *commands {
+func openCommands(outDir string, hidden *secrets) *commands {
 	launcher := &sandbox.Launcher{}
 	_ = launcher.Prepare()
 	artifacts := jobs.NewArtifacts(outDir, 0, 0)
-	return &commands{launcher, jobs.New(jobs.Options{Starter: launcher, Artifacts: artifacts}), artifacts}
+	return &commands{launcher, jobs.New(jobs.Options{Starter: launcher, Artifacts: artifacts, Filter: hidden.output}), artifacts}
 }
 
 // bashOptions are what the session's commands get. The files that they need go where

@@ -18,53 +18,81 @@ import (
 func newConfigCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Show the settings and where they come from",
+		Short: "Show and change the settings",
 		Args:  noCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(
-		&cobra.Command{
-			Use:   "path",
-			Short: "Print the paths that dsh uses",
-			Args:  cobra.NoArgs,
-			RunE: func(*cobra.Command, []string) error {
-				paths, _, err := places(s)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(s.out, "settings: "+orNone(paths.UserConfig))
-				fmt.Fprintln(s.out, "project:  "+orNone(paths.ProjectConfig))
-				_, err = fmt.Fprintln(s.out, "sessions: "+termtext.Line(sessionsDir(paths)))
-				return err
-			},
-		},
-		&cobra.Command{
-			Use:   "show",
-			Short: "Print every setting with its value and origin",
-			Args:  cobra.NoArgs,
-			RunE: func(*cobra.Command, []string) error {
-				paths, _, err := places(s)
-				if err != nil {
-					return err
-				}
-				settings, err := config.Load(paths, s.getenv, nil, false)
-				if err != nil {
-					return err
-				}
-				warnings := settings.Warnings
-				if name, _, _, err := settings.Route(); err == nil && settings.PlainHTTP(name) != "" {
-					warnings = append(warnings, settings.PlainHTTP(name))
-				}
-				for _, w := range warnings {
-					fmt.Fprintln(s.err, "dsh: "+oneLine(w))
-				}
-				var text strings.Builder
-				err = settings.Show(&text)
-				_, writeErr := io.WriteString(s.out, termtext.Clean(text.String()))
-				return errors.Join(err, writeErr)
-			},
-		})
+	cmd.AddCommand(newConfigPathCommand(s), newConfigShowCommand(s), newConfigSetCommand(s), newConfigUnsetCommand(s))
 	return cmd
+}
+
+func newConfigPathCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "path",
+		Short: "Print the paths that dsh uses",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			paths, _, err := places(s)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(s.out, "settings: "+orNone(paths.UserConfig))
+			fmt.Fprintln(s.out, "project:  "+orNone(paths.ProjectConfig))
+			fmt.Fprintln(s.out, "keys:     "+orNone(paths.Credentials))
+			_, err = fmt.Fprintln(s.out, "sessions: "+termtext.Line(sessionsDir(paths)))
+			return err
+		},
+	}
+}
+
+func newConfigShowCommand(s streams) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Print every setting with its value and origin",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			paths, _, err := places(s)
+			if err != nil {
+				return err
+			}
+			settings, err := config.Load(paths, s.getenv, nil, false)
+			if err != nil {
+				return err
+			}
+			warnings := settings.Warnings
+			if name, _, _, err := settings.Route(); err == nil && settings.PlainHTTP(name) != "" {
+				warnings = append(warnings, settings.PlainHTTP(name))
+			}
+			if asJSON {
+				return showJSON(s, settings, warnings)
+			}
+			for _, w := range warnings {
+				fmt.Fprintln(s.err, "dsh: "+oneLine(w))
+			}
+			var text strings.Builder
+			err = settings.Show(&text)
+			_, writeErr := io.WriteString(s.out, termtext.Clean(text.String()))
+			return errors.Join(err, writeErr)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return cmd
+}
+
+// showJSON is the settings for a script. A layer says what kind of place from is.
+func showJSON(s streams, settings *config.Loaded, warnings []string) error {
+	type row struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+		Layer string `json:"layer"`
+		From  string `json:"from"` // file:line, a variable, or "default"
+	}
+	rows := []row{}
+	for _, r := range settings.Rows() {
+		rows = append(rows, row{r.Name, r.Value, string(r.Origin.Layer), r.Origin.String()})
+	}
+	return writeJSON(s.out, map[string]any{"settings": rows, "warnings": append([]string{}, warnings...)})
 }
 
 func orNone(path string) string {

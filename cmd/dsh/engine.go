@@ -75,6 +75,7 @@ type engine struct {
 	notes    []string // for the user, before anything runs
 	stop     []func() error
 
+	hidden   *secrets
 	commands *commands
 	verify   string          // the command that checks a turn, "" none
 	script   *llmtest.Server // plays the model; nil for a real one
@@ -130,7 +131,8 @@ func (e *engine) open(s streams, o engineOptions) error {
 
 // start makes the agent of parts that are all there.
 func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rules policy.Rules, cwd string, o engineOptions) error {
-	e.commands = openCommands(e.log.OutDir())
+	e.hidden = newSecrets(providerKeys(settings), os.Environ())
+	e.commands = openCommands(e.log.OutDir(), e.hidden)
 	e.stop = append(e.stop, e.commands.close)
 	var err error
 	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace)), tools.Read(), tools.Write(), tools.Edit()); err != nil {
@@ -150,8 +152,12 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		},
 		Budgets: loop.Budgets{Steps: settings.MaxSteps, Time: settings.MaxTime},
 		Retry:   loop.RetryPolicy{Attempts: settings.RetryMaxAttempts, HeaderCap: settings.RetryMaxWait},
-		Redact:  keyRedactor(settings),
-		Save:    e.commands.artifacts.Save,
+
+		RedactPrompt: e.hidden.prompt,
+		RedactResult: e.hidden.result,
+		RedactAnswer: e.hidden.answer,
+
+		Save: e.commands.artifacts.Save,
 
 		Extensions: loop.Extensions{TurnStopping: e.checks(settings, rules.Workspace)},
 

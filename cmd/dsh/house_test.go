@@ -37,10 +37,11 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/prompt": {ours: []string{"session", "llm"}},
 	"internal/verify": {ours: []string{"loop", "jobs", "session", "llm"}},
 	"internal/tools": {
-		ours:   []string{"session", "llm", "policy", "jobs"},
+		ours:   []string{"session", "llm", "policy", "jobs", "redact"},
 		theirs: []string{"github.com/google/jsonschema-go", "github.com/aymanbagabas/go-udiff", "golang.org/x/text", "golang.org/x/sys"},
 	},
 	"internal/jobs":    {ours: []string{"session", "sandbox"}},
+	"internal/redact":  {},
 	"internal/sandbox": {theirs: []string{"golang.org/x/sys"}},
 	"internal/policy":  {ours: []string{"session"}},
 	"internal/audit":   {ours: []string{"session", "llm", "llm/openai"}},
@@ -51,7 +52,7 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/llm/openai":  {ours: []string{"llm"}, theirs: []string{"github.com/sashabaranov/go-openai"}},
 	"internal/llm/llmtest": {ours: []string{"llm"}},
 	"internal/llm":         {},
-	"internal/config":      {theirs: []string{"github.com/pelletier/go-toml/v2"}},
+	"internal/config":      {theirs: []string{"github.com/pelletier/go-toml/v2", "github.com/gofrs/flock"}},
 	"internal/early":       {},
 	"internal/tui/term": {theirs: []string{
 		"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/x/ansi", "golang.org/x/sys", "golang.org/x/term",

@@ -12,23 +12,17 @@ import (
 // a prompt that had a key is known for one when the session is continued.
 const redactedKey = "[API key removed]"
 
-// keyRedactor takes the keys of all providers out of prompts.
-func keyRedactor(settings *config.Loaded) func(string) (string, bool) {
-	keys := providerKeys(settings)
-	return func(text string) (string, bool) {
-		clean := text
-		for _, key := range keys {
-			clean = strings.ReplaceAll(clean, key, redactedKey)
-		}
-		return clean, strings.Contains(clean, redactedKey)
-	}
-}
-
 // minKey is the length of a key that can be told from other text, in bytes.
 const minKey = 8
 
-// providerKeys are the keys of all providers that have one.
+// providerKeys are the keys of all providers that have one, and those that are stored
+// and not in use.
 func providerKeys(settings *config.Loaded) (keys []string) {
+	for _, key := range settings.StoredKeys() {
+		if len(key) >= minKey {
+			keys = append(keys, key)
+		}
+	}
 	for name := range settings.Providers {
 		if key, _, err := settings.Key(name); err == nil && len(key) >= minKey {
 			keys = append(keys, key)

@@ -44,14 +44,20 @@ type login struct {
 }
 
 func newLoginCommand(s streams) *cobra.Command {
-	return &cobra.Command{
+	var list bool
+	cmd := &cobra.Command{
 		Use:   "login [PROVIDER]",
 		Short: "Store an API key, for you alone",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return listKeys(s)
+			}
 			return withLogin(s, &engineOptions{}, func(l *login) error { return l.replaceKey(cmd.Context(), args) })
 		},
 	}
+	cmd.Flags().BoolVar(&list, "list", false, "show which providers have a key and where it is, but no key")
+	return cmd
 }
 
 // replaceKey asks for the key of the named provider, or of the one in use.
@@ -204,7 +210,7 @@ func (l *login) askKey(ctx context.Context, provider string) (done bool, err err
 		if err := config.SaveKey(l.paths.Credentials, provider, key); err != nil {
 			return false, err
 		}
-		l.say("Stored in %s. `dsh login %s` changes it.\n", l.paths.Credentials, provider)
+		l.say("Stored in %s. `dsh login %s` changes it, `dsh logout %[2]s` removes it.\n", l.paths.Credentials, provider)
 		return true, nil
 	}
 }

@@ -53,7 +53,7 @@ func run(args []string, s streams) int {
 		return exitSignal + int(syscall.SIGPIPE) // nobody reads on: no reason to complain
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(s.err, "dsh: "+oneLine(text))
+		fmt.Fprintln(s.err, "dsh: "+oneLine(newSecrets(nil, os.Environ()).result(text)))
 	}
 	return exitCode(err)
 }
@@ -85,7 +85,7 @@ Without a command, dsh is a conversation; a prompt may begin it.`,
 	root.SetOut(out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(newRunCommand(s), newResumeCommand(s), newLoginCommand(s))
+	root.AddCommand(newRunCommand(s), newResumeCommand(s))
 	reports := s
 	reports.out = out
 	root.AddCommand(
@@ -95,6 +95,9 @@ Without a command, dsh is a conversation; a prompt may begin it.`,
 		newDemoCommand(reports),
 		newModelsCommand(reports),
 		newConfigCommand(reports),
+		newLoginCommand(reports),
+		newLogoutCommand(reports),
+		newDoctorCommand(reports),
 		newVersionCommand(reports),
 	)
 	root.AddCommand(newModelCommand(s))

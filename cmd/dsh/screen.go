@@ -81,15 +81,19 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 		Open:     sc.openNamed,
 		Sessions: func() ([]session.Entry, error) { return session.List(sessionsDir(paths)) },
 		Models:   llm.Models,
-		Commands: []tui.Command{{Name: "compact", Args: "[focus]", Help: "replace what was said so far by a summary", Run: sc.compact}},
-		Presets:  []string{string(policy.PresetReadOnly), string(policy.PresetAsk), string(policy.PresetWorkspace)},
-		Present:  e.tools.Present,
-		Keys:     e.keys,
-		Editor:   editor(s.getenv),
-		History:  filepath.Join(paths.Home, "history.jsonl"),
-		Drafts:   filepath.Join(paths.Home, "drafts"),
-		Version:  early.Version,
-		Home:     s.getenv("HOME"),
+		Commands: []tui.Command{
+			{Name: "compact", Args: "[focus]", Help: "replace what was said so far by a summary", Run: sc.compact},
+			{Name: "doctor", Args: "[--offline]", Help: "check this installation", Run: sc.doctor},
+		},
+		Presets: []string{string(policy.PresetReadOnly), string(policy.PresetAsk), string(policy.PresetWorkspace)},
+		Present: e.tools.Present,
+		Keys:    e.keys,
+		Editor:  editor(s.getenv),
+		History: filepath.Join(paths.Home, "history.jsonl"),
+		Drafts:  filepath.Join(paths.Home, "drafts"),
+		Redact:  func(text string) string { clean, _ := e.hidden.prompt(text); return clean },
+		Version: early.Version,
+		Home:    s.getenv("HOME"),
 	})
 	if header.ID != "" {
 		fmt.Fprintf(s.err, "Resume: dsh resume %s\n", shortID(header.ID))
@@ -109,6 +113,10 @@ func (sc *screen) compact(ctx context.Context, focus string) (string, error) {
 		return nothingToCompact, nil
 	}
 	return "", err
+}
+
+func (sc *screen) doctor(ctx context.Context, args string) (string, error) {
+	return sc.now.Load().doctor(ctx, sc.s, sc.o, args)
 }
 
 // openNamed opens another session with the settings of now; "" is a new one.
@@ -155,6 +163,7 @@ func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
 		SetModel:  func(name, effort string) (string, error) { return e.setModel(sc.s, o, name, effort) },
 		SetPreset: e.setPreset,
 		Rename: func(title string) error {
+			title, _ = e.hidden.prompt(title)
 			_, err := e.log.Append(session.Draft{Data: session.Title{Title: title}})
 			return err
 		},

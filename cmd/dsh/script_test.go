@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/pem"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -43,6 +45,7 @@ const scriptKey = "sk-0123456789abcdef"
 var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"exits":   exits,
 	"model":   startScripted,
+	"tls":     overTLS,
 	"arrived": arrived,
 	"release": release,
 	"request": requestBody,
@@ -192,6 +195,20 @@ func startScripted(ts *testscript.TestScript, neg bool, args []string) {
 	stageOf(ts).model = m
 	ts.Setenv("MODEL_URL", server.URL+"/v1")
 	ts.Setenv("MODEL_PROXY", server.URL)
+	ts.Setenv("DEEPSEEK_BASE_URL", server.URL+"/v1")
+}
+
+// tls FILE serves the model over TLS too, lets dsh's DeepSeek be there, and writes the
+// certificate to a file.
+func overTLS(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: tls FILE")
+	}
+	server := httptest.NewUnstartedServer(modelOf(ts))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are wanted
+	server.StartTLS()
+	ts.Defer(server.Close)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
 	ts.Setenv("DEEPSEEK_BASE_URL", server.URL+"/v1")
 }
 

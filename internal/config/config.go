@@ -78,6 +78,7 @@ func (o Origin) String() string {
 type Error struct {
 	File    string // "" outside files
 	Line    int    // from 1; 0 for the whole file
+	Column  int    // in bytes, from 1; 0 for the whole line
 	Key     string // the setting, variable or flag; "" for the whole file
 	Message string // what is wrong, and what to do
 }
@@ -88,6 +89,8 @@ func (e *Error) Error() string {
 		s = e.Key + ": " + s
 	}
 	switch {
+	case e.File != "" && e.Column > 0:
+		return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, s)
 	case e.File != "" && e.Line > 0:
 		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, s)
 	case e.File != "":

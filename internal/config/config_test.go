@@ -206,9 +206,9 @@ func TestJ08BadFilesAreRefused(t *testing.T) {
 		{"[provider.x]\nbase_url = 'https://x?a=b'", "provider.x.base_url", "without ?", 2},
 		{"[provider.x]\nkey_env = 'sk-12345'", "provider.x.key_env", "never a key", 2},
 		{"[provider.x]\nkey_env = 'X_KEY'", "provider.x", "no base_url", 2},
-		{"model = 'a',", "", "column", 1},
+		{"model = 'a',", "", "newline", 1},
 		{"\nmodel = 'a'\nmodel = 'b'", "", "", 3},
-		{"model = \"a", "", "column", 1},
+		{"model = \"a", "", "", 1},
 	} {
 		for _, crlf := range []bool{false, true} {
 			text := "\ufeff" + c.text

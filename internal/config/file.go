@@ -34,20 +34,24 @@ func readFile(path string, layer Layer) ([]entry, error) {
 	if err != nil {
 		return nil, &Error{File: path, Message: "cannot read the settings: " + err.Error()}
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	data = bytes.TrimPrefix(data, bom)
 	var all map[string]any // holds the file against the rules that the parser below does not know
 	if err := toml.Unmarshal(data, &all); err != nil {
-		e := &Error{File: path, Message: strings.TrimPrefix(err.Error(), "toml: ")}
-		var at *toml.DecodeError
-		if errors.As(err, &at) {
-			row, column := at.Position()
-			e.Line, e.Message = row, fmt.Sprintf("column %d: %s", column, e.Message)
-		}
-		return nil, e
+		return nil, syntax(path, err)
 	}
 	f := flattener{layer: layer, file: path}
 	f.parser.Reset(data)
 	return f.entries()
+}
+
+// syntax is the error of a file that is no TOML.
+func syntax(file string, err error) error {
+	e := &Error{File: file, Message: strings.TrimPrefix(err.Error(), "toml: ")}
+	var at *toml.DecodeError
+	if errors.As(err, &at) {
+		e.Line, e.Column = at.Position()
+	}
+	return e
 }
 
 // readSmall reads a regular file. Opening anything else, a pipe say, could block.

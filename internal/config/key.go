@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +22,7 @@ func (l *Loaded) Route() (name string, p Provider, model string, err error) {
 	if !known || model == "" {
 		o := l.Origin("model")
 		return "", Provider{}, "", &Error{File: o.File, Line: o.Line, Key: "model",
-			Message: fmt.Sprintf("%q names no known provider: use one of %s, or add [provider.%s] with a base_url to your settings", l.Model, strings.Join(l.providerNames(), ", "), name)}
+			Message: fmt.Sprintf("%q names no known provider: use one of %s, or add [provider.%s] with a base_url to your settings", l.Model, strings.Join(l.ProviderNames(), ", "), name)}
 	}
 	return name, p, model, nil
 }
@@ -50,6 +52,9 @@ func (l *Loaded) Key(provider string) (string, Origin, error) {
 	}
 	return k, origin, nil
 }
+
+// StoredKeys are the keys of the credentials file, also those that a variable beats.
+func (l *Loaded) StoredKeys() []string { return slices.Sorted(maps.Values(l.stored)) }
 
 // ParseKey is a key as it is sent, out of what a person pasted; "" if there is none.
 // The error never holds it.

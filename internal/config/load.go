@@ -36,9 +36,6 @@ func Load(p Paths, env func(string) string, flags map[string]string, trusted boo
 	if l.stored, err = loadCredentials(p.Credentials); err != nil {
 		return nil, err
 	}
-	if why := readable(p.Credentials); why != "" {
-		l.Warnings = append(l.Warnings, why)
-	}
 	if p.UserConfig != "" {
 		if err := l.file(p.UserConfig, User, nil); err != nil {
 			return nil, err
@@ -92,7 +89,7 @@ func (l *Loaded) file(path string, layer Layer, refuse func(entry) string) error
 
 // refuse says why an entry of the project's file is ignored.
 func (l *Loaded) refuse(e entry, trusted bool) string {
-	if strings.HasPrefix(e.key, "provider.") {
+	if strings.HasPrefix(e.key, "provider.") { // and see UserOnly
 		return "only your own settings may say where your key is sent"
 	}
 	if strings.HasPrefix(e.key, tableKeys+".") {
@@ -123,7 +120,7 @@ func (l *Loaded) environment() error {
 			}
 		}
 	}
-	for _, name := range l.providerNames() {
+	for _, name := range l.ProviderNames() {
 		env := variable(name, "BASE_URL")
 		if v := l.env(env); v != "" {
 			e := entry{key: "provider." + name + ".base_url", kind: unstable.String, text: v, origin: Origin{Layer: Env, Name: env}}
@@ -165,11 +162,12 @@ func (l *Loaded) apply(e entry) error {
 	return nil
 }
 
-func (l *Loaded) providerNames() []string { return slices.Sorted(maps.Keys(l.Providers)) }
+// ProviderNames are the names of all providers, sorted.
+func (l *Loaded) ProviderNames() []string { return slices.Sorted(maps.Keys(l.Providers)) }
 
 // check looks at what only the sum of the layers can tell.
 func (l *Loaded) check() error {
-	for _, name := range l.providerNames() {
+	for _, name := range l.ProviderNames() {
 		if l.Providers[name].BaseURL == "" {
 			o := l.Origin("provider." + name + ".key_env")
 			return &Error{File: o.File, Line: o.Line, Key: "provider." + name, Message: "it has no base_url"}

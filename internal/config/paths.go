@@ -23,7 +23,8 @@ type Paths struct {
 
 // Resolve finds the paths for a process in cwd, an absolute path. A relative
 // directory in an XDG variable is ignored, as that specification says; without any
-// place for state it fails with a *HomeError and never falls back to cwd.
+// place for state it fails with a *HomeError and never falls back to cwd; the other
+// paths are right all the same.
 func Resolve(env func(string) string, cwd string) (Paths, error) {
 	if !filepath.IsAbs(cwd) {
 		return Paths{}, fmt.Errorf("the working directory %q is not an absolute path", cwd)
@@ -32,17 +33,15 @@ func Resolve(env func(string) string, cwd string) (Paths, error) {
 		cwd = real
 	}
 	var p Paths
-	var err error
-	if p.Home, err = stateHome(env); err != nil {
-		return Paths{}, err
-	}
 	if dir := xdg(env, "XDG_CONFIG_HOME", ".config"); dir != "" {
 		p.UserConfig = filepath.Join(dir, fileName)
 		p.Credentials = filepath.Join(dir, credentialsName)
 	}
 	p.Project = projectRoot(cwd, env("HOME"))
 	p.ProjectConfig = filepath.Join(p.Project, ".dsh", fileName)
-	return p, nil
+	var err error
+	p.Home, err = stateHome(env)
+	return p, err
 }
 
 func stateHome(env func(string) string) (string, error) {

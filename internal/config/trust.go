@@ -52,19 +52,18 @@ func (p Paths) Trusted(settings string) (yes, known bool, err error) {
 
 // Trust remembers what a person says of these settings of the project.
 func (p Paths) Trust(settings string, yes bool) error {
-	said, err := p.readTrust()
-	if err != nil {
-		return err
-	}
-	if said == nil {
-		said = map[string]trusted{}
-	}
-	said[p.Project] = trusted{digest(settings), yes}
-	data, err := json.MarshalIndent(said, "", "  ")
-	if err != nil {
-		return err
-	}
-	return replace(filepath.Join(p.Home, trustName), append(data, '\n'), 0o600)
+	return update(filepath.Join(p.Home, trustName), func([]byte) ([]byte, error) {
+		said, err := p.readTrust()
+		if err != nil {
+			return nil, err
+		}
+		if said == nil {
+			said = map[string]trusted{}
+		}
+		said[p.Project] = trusted{digest(settings), yes}
+		data, err := json.MarshalIndent(said, "", "  ")
+		return append(data, '\n'), err
+	})
 }
 
 func (p Paths) readTrust() (said map[string]trusted, err error) {

@@ -12,13 +12,18 @@ import (
 )
 
 // BenchmarkGigabyte takes 1 GB of output: the peak of this process's memory must not
-// depend on the size, nor the time on more than the pipe.
+// depend on the size, nor the time on more than the pipe, also when secrets are looked
+// for.
 func BenchmarkGigabyte(b *testing.B) {
-	for _, size := range []int64{10_000_000, 1_000_000_000} {
-		b.Run(fmt.Sprintf("%dMB", size/1_000_000), func(b *testing.B) {
+	for _, c := range []struct {
+		size   int64
+		filter func() Filter
+	}{{10_000_000, nil}, {1_000_000_000, nil}, {1_000_000_000, hide}} {
+		size := c.size
+		b.Run(fmt.Sprintf("%dMB/filter=%v", size/1_000_000, c.filter != nil), func(b *testing.B) {
 			l := &sandbox.Launcher{}
 			defer l.Close()
-			tb := New(Options{Starter: l, Artifacts: NewArtifacts(b.TempDir(), 0, 0)})
+			tb := New(Options{Starter: l, Artifacts: NewArtifacts(b.TempDir(), 0, 0), Filter: c.filter})
 			b.SetBytes(size)
 			before := resident(b)
 			for b.Loop() {

@@ -24,8 +24,13 @@ type capture struct {
 	tail  ring
 	ended bool
 
-	file artifact // of the writing goroutine, until it has ended
+	file   artifact // of the writing goroutine, until it has ended
+	filter Filter   // nil: everything is kept as it comes
 }
+
+// Filter takes an output piece by piece and returns what is to be kept of it so far;
+// with end, the rest. The result is good until the next call.
+type Filter func(piece []byte, end bool) []byte
 
 func newCapture(store *Artifacts) *capture {
 	return &capture{file: artifact{store: store}}
@@ -38,7 +43,11 @@ func (c *capture) readFrom(out io.ReadCloser) {
 	buf := make([]byte, readSize)
 	for {
 		n, err := out.Read(buf)
-		c.write(buf[:n])
+		piece := buf[:n]
+		if c.filter != nil {
+			piece = c.filter(piece, err != nil)
+		}
+		c.write(piece)
 		if err != nil {
 			break
 		}

@@ -15,6 +15,10 @@ import (
 type Options struct {
 	Starter   sandbox.Starter // starts the processes; required
 	Artifacts *Artifacts      // keeps their long outputs; required
+
+	// Filter makes a filter for one output: neither memory nor disk gets anything
+	// that it holds back. Nil: none.
+	Filter func() Filter
 }
 
 // Command is one process to run.
@@ -66,7 +70,11 @@ func (t *Table) Start(c Command) (*Process, error) {
 		t.wg.Done()
 		return nil, fmt.Errorf("the command was not started: %w", err)
 	}
-	p := newProcess(started, label, newCapture(t.opts.Artifacts))
+	out := newCapture(t.opts.Artifacts)
+	if t.opts.Filter != nil {
+		out.filter = t.opts.Filter()
+	}
+	p := newProcess(started, label, out)
 	p.id = c.ID
 	t.register(p)
 	p.run(c.Timeout, func() { t.forget(p) })

@@ -84,11 +84,15 @@ func (a *Agent) Steer(text string) (session.QueueItem, error) {
 // Inject queues a message for the next step, whenever there is one. It wakes nobody.
 // A message without an id gets one.
 func (a *Agent) Inject(m llm.Message) (session.QueueItem, error) {
+	m.Content = slices.Clone(m.Content)
+	for i := range m.Content {
+		m.Content[i].Text, _ = a.o.RedactPrompt(m.Content[i].Text)
+	}
 	return a.send(session.NextStep, m, false)
 }
 
 func (a *Agent) userMessage(text string) llm.Message {
-	clean, _ := a.o.Redact(text)
+	clean, _ := a.o.RedactPrompt(text)
 	return llm.Message{
 		Role:    llm.User,
 		Content: []llm.Block{llm.TextBlock(clean)},

@@ -199,7 +199,7 @@ func TestBudgetParksTheQueue(t *testing.T) {
 const key = "sk-very-secret"
 
 func redacting(o *Options) {
-	o.Redact = func(text string) (string, bool) {
+	o.RedactPrompt = func(text string) (string, bool) {
 		clean := strings.ReplaceAll(text, key, "[key]")
 		return clean, strings.Contains(clean, "[key]")
 	}

@@ -1,9 +1,7 @@
 package loop
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"dsh/internal/llm"
@@ -38,7 +36,7 @@ func (t *turn) prepare(slot *slot) (body func() tools.Result, err error) {
 		slot.result = *refused
 		return nil, nil
 	}
-	env := tools.Env{Cwd: t.a.o.Cwd, CallID: slot.call.ID, Seen: t.a.log.Seen, Save: t.a.o.Save}
+	env := tools.Env{Cwd: t.a.o.Cwd, CallID: slot.call.ID, Seen: t.a.log.Seen, Save: t.a.o.Save, Redact: t.a.o.RedactResult}
 	if slot.info.Action, refused = call.Action(env); refused != nil {
 		slot.result = *refused
 		return nil, nil
@@ -142,7 +140,7 @@ func (t *turn) settle(slot *slot) error {
 	}
 	slot.checkBlocks()
 	t.a.redact(&slot.result)
-	data := session.ToolResult{Turn: t.n, Step: t.step, Message: resultMessage(slot), Meta: t.a.redactRaw(encodeMeta(slot.result.Meta))}
+	data := session.ToolResult{Turn: t.n, Step: t.step, Message: resultMessage(slot), Meta: encodeMeta(slot.result.Meta)}
 	if slot.result.IsError {
 		data.Error = &session.ToolError{Name: errorName(slot.result.Code), Code: slot.result.Code}
 	}
@@ -202,27 +200,6 @@ func (t *turn) notes(slot *slot) error {
 		}
 	}
 	return nil
-}
-
-// redact takes the user's keys out of what a tool read: the log and the model get
-// neither.
-func (a *Agent) redact(r *tools.Result) {
-	r.Text, _ = a.o.Redact(r.Text)
-	for i := range r.Blocks {
-		if clean, found := a.o.Redact(r.Blocks[i].Text); found {
-			r.Blocks = slices.Clone(r.Blocks)
-			r.Blocks[i].Text = clean
-		}
-	}
-}
-
-// redactRaw does the same to JSON: neither a key nor what stands for it needs to be
-// escaped in a string.
-func (a *Agent) redactRaw(raw json.RawMessage) json.RawMessage {
-	if clean, found := a.o.Redact(string(raw)); found && json.Valid([]byte(clean)) {
-		return json.RawMessage(clean)
-	}
-	return raw
 }
 
 // checkBlocks withholds a result that no message can hold: a tool that breaks the

@@ -174,6 +174,7 @@ func overfull(f *llm.Failure, tokens int, r Route) *llm.Failure {
 // ErrNothingToCompact: nothing was done; a cancel's cause. After any error the model
 // sees what it saw.
 func (a *Agent) Compact(ctx context.Context, focus string) error {
+	focus, _ = a.o.RedactPrompt(focus)
 	return a.Maintenance(ctx, func(ctx context.Context) error {
 		a.o.OnStatus(true)
 		defer a.o.OnStatus(false)

@@ -81,6 +81,7 @@ func (t *turn) preStep(batch []*llm.Message, owes bool) (enter []*llm.Message, r
 // environment makes the block; it counts as sent once it has entered a step.
 func (a *Agent) environment() *llm.Message {
 	m := a.o.Environment()
+	a.redactBlocks(m.Content)
 	m.ID = session.NewID()
 	a.d.environmentID = m.ID
 	return &m
@@ -93,7 +94,7 @@ func (a *Agent) holdsKey(batch []*llm.Message) bool {
 		if m.Source.Kind != llm.FromUser {
 			return false
 		}
-		_, found := a.o.Redact(m.PlainText())
+		_, found := a.o.RedactPrompt(m.PlainText())
 		return found
 	})
 }

@@ -61,10 +61,17 @@ type Options struct {
 
 	Extensions Extensions
 
-	// Redact takes the user's own keys out of a prompt, or of what a tool read,
-	// before it is logged; found says that it did, also of a text that was cleaned
-	// before, and a prompt is then rejected. Nil: no keys.
-	Redact func(text string) (clean string, found bool)
+	// RedactPrompt takes the user's own secrets out of a prompt before it is logged;
+	// found says that one was a key of the user, also of a text that was cleaned
+	// before, and the prompt is then rejected. Nil: there are none.
+	RedactPrompt func(text string) (clean string, found bool)
+	// RedactResult takes secrets out of what comes from outside: results, failures,
+	// paths. It finds none in what it returned. Nil: there are none.
+	RedactResult func(text string) string
+	// RedactAnswer starts a filter for one block of an answer: it takes piece by piece
+	// and returns what is free of the user's secrets so far; with end, the rest. Nil:
+	// there are none.
+	RedactAnswer func() func(piece string, end bool) string
 
 	// Save is the place of texts that are too long for a result: see tools.Env. Nil:
 	// there is none.
@@ -88,8 +95,11 @@ func (o *Options) fill() {
 	if o.OnStatus == nil {
 		o.OnStatus = func(bool) {}
 	}
-	if o.Redact == nil {
-		o.Redact = func(text string) (string, bool) { return text, false }
+	if o.RedactPrompt == nil {
+		o.RedactPrompt = func(text string) (string, bool) { return text, false }
+	}
+	if o.RedactResult == nil {
+		o.RedactResult = func(text string) string { return text }
 	}
 	o.Retry.fill()
 }

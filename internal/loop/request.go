@@ -99,7 +99,7 @@ func (t *turn) stream(route Route, req *llm.Request) (*llm.Message, *llm.Failure
 	assembler := llm.NewAssembler(t.a.d.newCallID, t.a.d.uniqueCallID)
 	seqs, streamed := []int{}, 0
 	var err error
-	for chunk, streamErr := range route.Model.Stream(t.ctx, req) {
+	for chunk, streamErr := range t.a.dispatch(t.ctx, route, req) {
 		if err = streamErr; err != nil || t.ctx.Err() != nil {
 			break
 		}

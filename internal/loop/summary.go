@@ -214,7 +214,7 @@ func (c *compaction) stable(generation, n int) bool {
 // listen reads the answer.
 func (c *compaction) listen(req *llm.Request, s *summary) error {
 	assembler := llm.NewAssembler(c.a.d.newCallID, nil)
-	for chunk, err := range c.route.Model.Stream(c.ctx, req) {
+	for chunk, err := range c.a.dispatch(c.ctx, c.route, req) {
 		if err == nil && c.ctx.Err() == nil {
 			err = assembler.Add(chunk)
 			s.streamed += size(chunk)

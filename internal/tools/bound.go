@@ -27,6 +27,16 @@ func clean(s string) string {
 	return strings.ReplaceAll(s, "\x00", "\u2400")
 }
 
+// clean takes the secrets out too: before a text is cut, where half of one would stay,
+// and before it is kept.
+func (e *Env) clean(s string) string {
+	s = clean(s)
+	if e.Redact != nil {
+		s = e.Redact(s)
+	}
+	return s
+}
+
 // fit leaves the middle of a long text out and says where the whole is.
 func fit(text, kind string, env Env) string {
 	if len(text) <= maxInline {

@@ -48,7 +48,7 @@ func (c *Call) Action(env Env) (a policy.Action, bad *Result) {
 // Run runs the tool and always has a result. An error, or a panic, becomes a text
 // that begins with "Error: ". If ctx is cancelled, a success is reported as Aborted
 // (its Meta, Changed and Contexts stay true) and a failure keeps its own text. Text
-// is valid UTF-8 without NUL, and bounded.
+// is valid UTF-8 without NUL and secrets, and bounded.
 func (c *Call) Run(ctx context.Context, env Env) Result {
 	env.judged = c.judged
 	res, err := c.run(ctx, env)
@@ -58,13 +58,13 @@ func (c *Call) Run(ctx context.Context, env Env) Result {
 	} else if ctx.Err() != nil && !res.IsError {
 		res = abortedAfter(res)
 	}
-	if res.Text = clean(res.Text); !res.Bounded {
+	if res.Text = env.clean(res.Text); !res.Bounded {
 		res.Text = fit(res.Text, c.Name(), env)
 	}
 	res.Text = boundText(res.Text)
 	for i, b := range res.Blocks {
 		if b.Type == llm.Text {
-			res.Blocks[i].Text = boundText(fit(clean(b.Text), c.Name(), env))
+			res.Blocks[i].Text = boundText(fit(env.clean(b.Text), c.Name(), env))
 		}
 	}
 	return res

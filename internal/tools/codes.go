@@ -12,10 +12,11 @@ import (
 // Codes of error results. They are part of the log's format: readers and tests
 // decide on them, people and the model read the text.
 const (
-	UnknownTool = "UNKNOWN_TOOL" // no tool of that name is registered
-	InvalidArgs = "INVALID_ARGS" // not a JSON object, or against the schema
-	Aborted     = "ABORTED"      // cancelled; whether it had an effect stands in the text
-	Internal    = "INTERNAL"     // the tool itself broke: a bug of dsh
+	UnknownTool = "UNKNOWN_TOOL"     // no tool of that name is registered
+	InvalidArgs = "INVALID_ARGS"     // not a JSON object, or against the schema
+	HasMarker   = "REDACTION_MARKER" // would put the marker of a secret in the secret's place
+	Aborted     = "ABORTED"          // cancelled; whether it had an effect stands in the text
+	Internal    = "INTERNAL"         // the tool itself broke: a bug of dsh
 
 	SpawnFailed = "SPAWN_FAILED" // the command was not started
 	ProcessLost = "PROCESS_LOST" // the command was started, and nobody saw how it ended

@@ -98,16 +98,19 @@ func (r *Registry) Concurrent(name, rawArgs string) (yes bool) {
 func (r *Registry) Prepare(name, rawArgs string) (*Call, *Result) {
 	e := r.find(name)
 	if e == nil {
-		return nil, errorResult(fail(UnknownTool, "there is no tool %q. The tools are: %s.",
-			headBytes(name, maxQuoted), strings.Join(r.Names(), ", ")))
+		return nil, errorResult(fail(UnknownTool, "there is no tool %q.%s The tools are: %s.",
+			headBytes(name, maxQuoted), r.suggest(name), strings.Join(r.Names(), ", ")))
 	}
 	doc, object, err := parseArgs(rawArgs)
 	if err != nil {
 		return nil, errorResult(fail(InvalidArgs, "%s was not run: %v", e.Name(), err))
 	}
 	if wrong := e.check.violations(object); len(wrong) > 0 {
-		return nil, errorResult(fail(InvalidArgs, "%s was not run, its arguments are invalid:\n- %s",
-			e.Name(), strings.Join(wrong, "\n- ")))
+		return nil, errorResult(fail(InvalidArgs, "%s was not run, its arguments are invalid:\n- %s\nIts properties: %s.",
+			e.Name(), strings.Join(wrong, "\n- "), e.check.properties()))
+	}
+	if err := refuseMarker(e, object); err != nil {
+		return nil, errorResult(err)
 	}
 	return &Call{tool: e, args: doc}, nil
 }

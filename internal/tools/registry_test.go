@@ -276,16 +276,16 @@ func TestTP42EveryViolationIsNamed(t *testing.T) {
 	}
 	wantText(t, bad(`{"mode":"c","count":0,"todos":[{"content":1,"status":"open"},{"status":"no","more":2},"x"]}`),
 		"\n- path: required, but missing",
-		"\n- mode: enum: c does not equal any of: [a b]",
+		"\n- mode: is \"c\", must be one of \"a\", \"b\"\n",
 		"\n- count: is 0, must be at least 1",
-		"\n- todos[0].content: type: 1 has type",
+		"\n- todos[0].content: must be a string, is the number 1\n",
 		"\n- todos[1].content: required, but missing",
-		"\n- todos[1].status: enum",
-		"\n- todos[1].more: no such property",
-		"\n- todos[2]: type")
+		"\n- todos[1].status: is \"no\", must be one of",
+		"\n- todos[1].more: no such property, there are content, status\n",
+		"\n- todos[2]: must be an object, is the string \"x\"\n")
 	nulls := bad(`{"path":null,"mode":null,"count":null,"todos":[null,{"content":null,"status":null}],"ref":null}`)
-	wantText(t, nulls, "\n- path: type: null has type \"null\", want \"string\"", "\n- count: type: null has", "\n- todos[0]: type: null has",
-		"\n- todos[1].content: type: null has", "\n- todos[1].status: enum: null does not equal")
+	wantText(t, nulls, "\n- path: must be a string, is null", "\n- count: must be an integer, is null", "\n- todos[0]: must be an object, is null",
+		"\n- todos[1].content: must be a string, is null", "\n- todos[1].status: is null, must be one of \"open\", \"done\"")
 	wantText(t, bad(`{"path":"x","todos":[],"ref":null}`), "type: null has type \"null\", want \"integer\"")
 	if strings.Contains(nulls, "reflect.Value") {
 		t.Error(nulls)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,6 +20,8 @@ const (
 // the library stops at the first: it is asked about each node on its own.
 type shape struct {
 	own      *jsonschema.Resolved // the node's keywords without those below; nil if they refer elsewhere
+	types    []string             // none: any
+	enum     []any
 	props    map[string]*shape
 	required []string
 	items    *shape
@@ -56,8 +59,12 @@ func newShape(s *jsonschema.Schema) *shape {
 	}
 	own := *s
 	own.Properties, own.Required, own.Items, own.AdditionalProperties = nil, nil, nil, nil
-	own.Minimum, own.Maximum = nil, nil
-	sh := &shape{props: map[string]*shape{}, required: s.Required, items: newShape(s.Items), min: s.Minimum, max: s.Maximum}
+	own.Minimum, own.Maximum, own.Type, own.Types, own.Enum = nil, nil, "", nil, nil
+	sh := &shape{props: map[string]*shape{}, required: s.Required, items: newShape(s.Items), min: s.Minimum, max: s.Maximum,
+		types: s.Types, enum: s.Enum}
+	if s.Type != "" {
+		sh.types = []string{s.Type}
+	}
 	sh.own, _ = own.CloneSchemas().Resolve(nil) // fails on references, which whole judges
 	sh.closed = isFalse(s.AdditionalProperties) && len(s.PatternProperties) == 0
 	for name, p := range s.Properties {
@@ -92,6 +99,13 @@ func (c *schemaCheck) violations(args map[string]any) []string {
 }
 
 func (sh *shape) check(path string, v any, found *[]string) {
+	if wrong := sh.wrongType(v); wrong != "" {
+		*found = append(*found, path+": "+wrong)
+		return // what else is wrong with it follows from that
+	}
+	if len(sh.enum) > 0 && !slices.ContainsFunc(sh.enum, func(e any) bool { return reflect.DeepEqual(e, v) }) {
+		*found = append(*found, path+": is "+shown(v)+", must be one of "+shownList(sh.enum))
+	}
 	if sh.own != nil {
 		if err := sh.own.Validate(v); err != nil {
 			*found = append(*found, violation(path, err))
@@ -120,14 +134,14 @@ func (sh *shape) check(path string, v any, found *[]string) {
 func (sh *shape) checkObject(path string, v map[string]any, found *[]string) {
 	for _, name := range sh.required {
 		if _, ok := v[name]; !ok {
-			*found = append(*found, join(path, name)+": required, but missing")
+			*found = append(*found, join(path, name)+": required, but missing"+sh.misspelt(name, v))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if p := sh.props[name]; p != nil {
 			p.check(join(path, name), v[name], found)
 		} else if sh.closed {
-			*found = append(*found, join(path, headBytes(name, maxViolationLen))+": no such property")
+			*found = append(*found, join(path, headBytes(name, maxViolationLen))+": no such property, there are "+strings.Join(slices.Sorted(maps.Keys(sh.props)), ", "))
 		}
 	}
 }

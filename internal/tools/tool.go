@@ -44,6 +44,10 @@ type Env struct {
 	// The kind is for people: lower-case letters. Nil: there is no place to keep it.
 	Save func(kind string, write func(io.Writer) error) (path string, err error)
 
+	// Redact takes secrets out of a text, before any of it is kept, cut or shown. Nil:
+	// there are none.
+	Redact func(text string) string
+
 	judged []string // the paths policy judged; set by Call.Run
 }
 

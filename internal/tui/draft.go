@@ -16,6 +16,8 @@ type DraftFile struct {
 	path  string
 	saved Draft
 	last  time.Time
+
+	redact func(string) string // nil: drafts are kept as they are
 }
 
 // saveEvery is the least time between two saves while somebody types.
@@ -65,6 +67,11 @@ func (d *DraftFile) Flush(c *Composer, now time.Time) error { return d.save(c, n
 
 func (d *DraftFile) save(c *Composer, now time.Time) error {
 	draft := c.Draft()
+	if d.redact != nil {
+		for i := range draft.Parts {
+			draft.Parts[i].Text = d.redact(draft.Parts[i].Text)
+		}
+	}
 	if reflect.DeepEqual(draft, d.saved) {
 		return nil
 	}

@@ -14,6 +14,7 @@ func (m *model) restoreDraft() {
 		return
 	}
 	m.draft = NewDraftFile(filepath.Join(m.o.Drafts, m.open.Header.ID+".json"))
+	m.draft.redact = m.o.Redact
 	draft, err := m.draft.Load()
 	switch {
 	case err != nil:

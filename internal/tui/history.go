@@ -32,6 +32,8 @@ type History struct {
 	stored    []Entry // from the file, oldest first
 	size      int64   // of what was read of the file, which only grows
 	own       []Entry // of this process, oldest first, also what is not stored
+
+	redact func(string) string // nil: messages are kept as they are
 }
 
 const (
@@ -55,6 +57,9 @@ func NewHistory(path, dir string) *History { return &History{path: path, dir: di
 func (h *History) Add(text string, literal bool, now time.Time) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
+	}
+	if h.redact != nil {
+		text = h.redact(text)
 	}
 	e := Entry{Text: text, Dir: h.dir, Time: now.UTC().Truncate(time.Millisecond), Literal: literal}
 	h.own = append(h.own, e)

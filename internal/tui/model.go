@@ -128,6 +128,7 @@ func newModel(ctx context.Context, o Options, t terminal, now func() time.Time) 
 	m := &model{o: o, t: t, now: now, bar: term.ProgressOff, arrived: make(chan *Opened, 1), ctx: ctx, keys: keys, th: newTheme(t.Env().Depth), width: 80, height: 24}
 	m.background(t.Env().Background)
 	m.history = NewHistory(o.History, o.First.Cwd)
+	m.history.redact = o.Redact
 	m.composer = NewComposer(m.history)
 	m.composer.ChipStyle, m.composer.NoteStyle = m.th.accent, m.th.secondary
 	m.popup = &Completion{Files: m.files, Commands: m.menu, SelectedStyle: m.th.strong, DetailStyle: m.th.secondary}

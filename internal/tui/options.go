@@ -88,6 +88,9 @@ type Options struct {
 
 	History string // file of the prompt history; "" for none
 	Drafts  string // directory of unsent drafts; "" for none
+	// Redact takes the user's secrets out of what goes into those files. Nil: nothing
+	// is taken out.
+	Redact  func(text string) string
 	Version string
 	Home    string // the user's directory, for short names; "" unknown
 }

@@ -87,6 +87,6 @@ func cut(text string) string {
 }
 
 func (c *Check) clean(text string) string {
-	clean, _ := c.o.Redact(text)
+	clean := c.o.Redact(text)
 	return strings.ToValidUTF8(clean, "\ufffd")
 }

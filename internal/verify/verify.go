@@ -23,8 +23,8 @@ type Options struct {
 	Root     string   // the workspace: what lies outside is nobody's test
 	Env      []string // the command's whole environment: see jobs.Environ
 
-	State  func() session.State             // of the session's log
-	Redact func(text string) (string, bool) // takes keys out of what is logged; nil: none
+	State  func() session.State     // of the session's log
+	Redact func(text string) string // takes secrets out of what is logged; nil: none
 }
 
 // Check is the turn-stopping extension. It has no state of its own.
@@ -36,7 +36,7 @@ type Check struct {
 // New makes a Check.
 func New(o Options) *Check {
 	if o.Redact == nil {
-		o.Redact = func(text string) (string, bool) { return text, false }
+		o.Redact = func(text string) string { return text }
 	}
 	return &Check{o: o, dir: realPath(o.Dir), root: realPath(o.Root)}
 }
