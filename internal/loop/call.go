@@ -43,6 +43,7 @@ func (t *turn) prepare(slot *slot) (body func() tools.Result, err error) {
 		slot.result = *refused
 		return nil, nil
 	}
+	slot.preview = func() session.Display { return call.Preview(t.ctx, env) }
 	allowed, err := t.judge(slot)
 	if err != nil || !allowed {
 		return nil, err

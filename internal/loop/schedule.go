@@ -14,6 +14,7 @@ type slot struct {
 	final     bool // settled without a body, and not shown to hooks
 	done      bool
 	info      Call
+	preview   func() session.Display // for the person who is asked
 	result    tools.Result
 }
 
