@@ -422,49 +422,6 @@ func (c *chat) interrupt() (leave bool) {
 	return false
 }
 
-// ask puts the first open question on screen, once its call is there. What was typed and not read yet is thrown
-// away here, what was read already by line.
-func (c *chat) ask() {
-	waiting := c.e.agent.Waiting()
-	if len(waiting) == 0 {
-		c.asked = ""
-		return
-	}
-	if waiting[0].ID == c.asked || !c.put[waiting[0].ID] {
-		return
-	}
-	discardTyped(c.s.in)
-	c.asks.Add(1)
-	c.asked = waiting[0].ID
-	c.view.question(waiting[0])
-}
-
-func (c *chat) answer(text string) {
-	waiting := c.e.agent.Waiting()
-	if len(waiting) == 0 || waiting[0].ID != c.asked {
-		c.asked = ""
-		return
-	}
-	var answer session.Answer
-	switch strings.ToLower(text) {
-	case "":
-		c.view.question(waiting[0])
-		return
-	case "y", "yes":
-		answer.Outcome = session.Once
-	case "s", "session", "a": // "a" is the screen's key
-		answer = session.Answer{Outcome: session.ForSession, Pattern: waiting[0].Decision.Offer}
-	case "n", "no":
-		answer.Outcome = session.No
-	default:
-		answer = session.Answer{Outcome: session.No, Say: text}
-	}
-	if err := c.e.agent.Decide(c.asked, answer); err != nil {
-		c.view.note("dsh: " + err.Error())
-	}
-	c.asked = ""
-}
-
 // where says what this session works with, for the greeting.
 func (e *engine) where() string {
 	c := e.model

@@ -37,6 +37,8 @@ func describe(data session.Payload) string {
 			what += ", for " + p.Aside.Purpose
 		}
 		return what
+	case session.RequestSpent:
+		return fmt.Sprintf("%d bytes of an answer that is not kept", p.Streamed)
 	case session.CompactionSummary:
 		return fmt.Sprintf("%d events, about %d tokens: %s", len(p.ShadowedSeqs), p.ShadowedTokenCount, clip((&llm.Message{Content: p.Summary}).PlainText()))
 	case session.CompactionPrune:

@@ -148,19 +148,13 @@ func (e *engine) open(s streams, o engineOptions) error {
 	return e.start(s, settings, route, rules, cwd, o)
 }
 
-// allTools are the tools that there are.
-func allTools(bash tools.BashOptions) (*tools.Registry, error) {
-	return tools.New(tools.Bash(bash), tools.Read(), tools.Write(), tools.Edit(), tools.Todo(),
-		tools.JobOutput(), tools.JobList(), tools.JobKill())
-}
-
 // start makes the agent of parts that are all there.
 func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rules policy.Rules, cwd string, o engineOptions) error {
 	e.hidden = newSecrets(providerKeys(settings), os.Environ())
 	e.commands = openCommands(e.log.OutDir(), e.hidden)
 	e.stop = append(e.stop, e.commands.close)
 	var err error
-	if e.tools, err = allTools(e.bashOptions(settings, rules.Workspace, o)); err != nil {
+	if e.tools, err = newTools(e.bashOptions(settings, rules.Workspace, o), settings.Disabled); err != nil {
 		return err
 	}
 	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset

@@ -69,7 +69,7 @@ func formatOf(file string) string {
 }
 
 func writeExport(w io.Writer, snapshot *session.Snapshot, title, format string) error {
-	registry, err := allTools(tools.BashOptions{})
+	registry, err := newTools(tools.BashOptions{}, nil)
 	if err != nil {
 		return err
 	}

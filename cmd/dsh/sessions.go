@@ -162,8 +162,8 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	show("from", h.ParentSession)
 	show("created", when(h.CreatedAt))
 	show("used", when(st.LastTime))
-	if st.Header != nil {
-		show("model", modelName(st.Header.Config))
+	if st.Chosen != nil {
+		show("model", modelName(st.Chosen.Config))
 	}
 	show("preset", st.Preset)
 	show("turns", fmt.Sprintf("%d, %d steps, %d requests, %d calls", st.Turn, st.Steps, st.Requests, st.Calls))
@@ -174,10 +174,10 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	if st.LastEnd != nil && !(running && len(snapshot.Closers()) > 0) {
 		show("last turn", endText(*st.LastEnd))
 	}
-	show("tokens", fmt.Sprintf("%d in, %d cached, %d out", st.Usage.InputTokens, count(st.Usage.CacheReadTokens), st.Usage.OutputTokens))
+	show("tokens", fmt.Sprintf("%s in, %d cached, %s out", st.Guess.In(st.Usage.InputTokens), count(st.Usage.CacheReadTokens), st.Guess.Out(st.Usage.OutputTokens)))
 	show("cost", costText(&st))
-	if percent, ok := st.InUse.Percent(); ok {
-		show("context", fmt.Sprintf("%d of %d tokens (%d%%)", st.InUse.Used, st.InUse.Window, percent))
+	if share := st.InUse.Share(); share != "" {
+		show("context", fmt.Sprintf("%s of %d tokens (%s)", st.InUse.Tokens(), st.InUse.Window, share))
 	}
 	for _, f := range st.Instructions {
 		show("told", "instructions "+instructionLine(f))

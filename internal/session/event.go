@@ -37,6 +37,7 @@ const (
 
 	// Ours.
 	TypeRequestSent      Type = "request/sent"
+	TypeRequestSpent     Type = "request/spent"
 	TypePolicyPreset     Type = "policy/preset"
 	TypePolicyDecision   Type = "policy/decision"
 	TypePolicyRule       Type = "policy/rule"
@@ -173,6 +174,17 @@ type RequestSent struct {
 	Attempt int `json:"attempt"` // from 1 within the step, or within the compaction
 	llm.Sent
 	Aside *Aside `json:"aside,omitempty"`
+}
+
+// RequestSpent (ours) is written when a request comes to nothing after a part of its
+// answer came: it may have to be paid for. An answer that is kept says so itself.
+type RequestSpent struct {
+	Turn     int        `json:"turn"` // as in its RequestSent
+	Step     int        `json:"step"`
+	Provider string     `json:"provider"`
+	Model    string     `json:"model"`
+	Usage    *llm.Usage `json:"usage,omitempty"`
+	Streamed int        `json:"streamed"` // bytes of text, reasoning and arguments that came
 }
 
 // Target is one of the inbox's two queues.
@@ -332,6 +344,7 @@ func (ToolResult) Type() Type       { return TypeToolResult }
 func (RequestHeader) Type() Type    { return TypeRequestHeader }
 func (RequestContext) Type() Type   { return TypeRequestContext }
 func (RequestSent) Type() Type      { return TypeRequestSent }
+func (RequestSpent) Type() Type     { return TypeRequestSpent }
 func (InboxSpliced) Type() Type     { return TypeInboxSpliced }
 func (InboxHeld) Type() Type        { return TypeInboxHeld }
 func (EndSeed) Type() Type          { return TypeEndSeed }
