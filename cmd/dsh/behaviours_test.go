@@ -10,11 +10,13 @@ import (
 )
 
 // Where a test says which behaviour it holds: in its name, at the beginning of a
-// subtest's name or of a table row, or in the name of a script.
+// subtest's name or of a table row, in the name of a script or at the beginning of
+// one of its comments.
 var (
 	inTestName   = regexp.MustCompile(`func (?:Test|Fuzz)(\w+)\(`)
 	inText       = regexp.MustCompile("[\"`]([A-Z]{1,3}-?[0-9]{2})[ a-z:\"`_]")
 	inScriptName = regexp.MustCompile(`(?:^|_)([a-z]{1,3}[0-9]{2})`)
+	inComment    = regexp.MustCompile(`(?m)^# ((?:[A-Z]{1,3}[0-9]{2} )+)`)
 	anID         = regexp.MustCompile(`[A-Z]{1,3}[0-9]{2}`)
 )
 
@@ -62,6 +64,15 @@ func heldIDs(t *testing.T) map[string]bool {
 		case strings.HasSuffix(path, ".txtar"):
 			for _, m := range inScriptName.FindAllStringSubmatch(filepath.Base(path), -1) {
 				held[strings.ToUpper(m[1])] = true
+			}
+			src, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, m := range inComment.FindAllStringSubmatch(string(src), -1) {
+				for _, id := range strings.Fields(m[1]) {
+					held[id] = true
+				}
 			}
 		case strings.HasSuffix(path, "_test.go"):
 			src, err := os.ReadFile(path)

@@ -100,7 +100,7 @@ func runChat(ctx context.Context, s streams, o engineOptions, prompt string) err
 	}
 	c.show()
 	c.view.end()
-	if len(e.agent.Queue()) > 0 && !isTerminal(s.in) {
+	if len(e.waiting()) > 0 && !isTerminal(s.in) {
 		fmt.Fprintln(s.err, "dsh: prompts that were not sent are kept with the session")
 	}
 	if e.log.NextSeq() > 0 {
@@ -153,7 +153,7 @@ func (c *chat) greet() {
 	for _, note := range c.e.notes {
 		c.view.note("dsh: " + note)
 	}
-	if n := len(c.e.agent.Queue()); n > 0 {
+	if n := len(c.e.waiting()); n > 0 {
 		c.view.note("/send sends what is kept, /drop removes it")
 	}
 	if isTerminal(c.s.in) {

@@ -50,8 +50,16 @@ func (v *chatView) event(ev *session.Event) {
 		}
 	case session.Retry:
 		v.note(retryLine(ev))
+	case session.JobSettled:
+		v.note(jobLine(&p))
 	case session.CompactionStart, session.CompactionSummary, session.CompactionEnd:
 		if line := compactLine(ev); line != "" {
+			v.note(line)
+		}
+	case session.VerifyRun:
+		if p.Verdict == session.VerifyRunning {
+			v.note("dsh: " + p.Summary())
+		} else if line := verifyLine(ev); line != "" {
 			v.note(line)
 		}
 	case session.TurnEnd:

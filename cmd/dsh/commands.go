@@ -27,9 +27,16 @@ func openCommands(outDir string) *commands {
 
 // bashOptions are what the session's commands get. The files that they need go where
 // artifacts go.
-func (e *engine) bashOptions(settings *config.Loaded, root string) tools.BashOptions {
+func (e *engine) bashOptions(settings *config.Loaded, root string, o engineOptions) tools.BashOptions {
 	e.children = e.commandEnv(settings)
-	return tools.BashOptions{Jobs: e.commands.table, Env: e.children, Root: root, Dir: e.log.OutDir()}
+	bash := tools.BashOptions{Jobs: e.commands.table, Env: e.children, Root: root, Dir: e.log.OutDir(), Background: true}
+	if settings.Handover == "on" {
+		bash.KeepLate = o.asks
+		if o.asks || settings.Origin("bash.auto_background").Layer != config.Default { // without a person nobody waits
+			bash.Auto = settings.AutoBackground
+		}
+	}
+	return bash
 }
 
 // close ends every command, with the grace that a stopped one has.

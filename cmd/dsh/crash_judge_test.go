@@ -39,6 +39,8 @@ const (
 	crashNothing        coverage = "nothing on disk"
 	crashDropped        coverage = "messages that a cancel dropped"
 	crashRunning        coverage = "a command in its middle"
+	crashJob            coverage = "a job in its middle"
+	crashTold           coverage = "the end of a job that the model had not read"
 )
 
 func (v *verdict) ok() bool {
@@ -101,13 +103,53 @@ func (l *life) judgeCrash() (v verdict) {
 		case session.InboxHeld:
 			v.met(crashHeld)
 		case session.InboxSpliced:
-			if len(p.Inserted) > 0 {
+			if len(p.Inserted) > 0 && p.Inserted[0].Source.Form != session.FormJob {
 				v.met(crashRequeued)
 			}
+		case session.JobSettled:
+			v.met(crashJob)
 		}
+	}
+	if slices.ContainsFunc(a.pending, isJobNote) && !v.seen[crashJob] {
+		v.met(crashTold)
 	}
 	return v
 }
+
+func isJobNote(item session.QueueItem) bool { return item.Source.Form == session.FormJob }
+
+// judgeJobs: every job that began has one end in the log, and the model has been told
+// of it once, or will be.
+func judgeJobs(v *verdict, a *act) {
+	begun, ended, told := map[string]int{}, map[string]int{}, map[string]int{}
+	for i := range a.events {
+		switch p := a.events[i].Data.(type) {
+		case session.JobStarted:
+			begun[p.ID]++
+		case session.JobSettled:
+			ended[p.ID]++
+		case session.UserMessage:
+			if p.Source.Form == session.FormJob {
+				told[jobID.FindString(p.PlainText())]++
+			}
+		}
+	}
+	for _, item := range a.pending {
+		if isJobNote(item) {
+			told[jobID.FindString(item.Text)]++
+		}
+	}
+	for id, n := range begun {
+		if n != 1 || ended[id] != 1 || told[id] != 1 {
+			v.broken = fmt.Sprintf("%s began %d times, ended %d times, and was told of %d times", id, n, ended[id], told[id])
+		}
+	}
+	if len(ended) > len(begun) {
+		v.broken = fmt.Sprintf("jobs ended that had not begun: %v", ended)
+	}
+}
+
+var jobID = regexp.MustCompile(`bash-\d+`)
 
 // judgeCalls compares results with effects: a success has one, a call that was not
 // started has none, and nothing has two.
@@ -153,26 +195,35 @@ func judgeMarker(v *verdict, c *call, m string, there bool) {
 	}
 }
 
-// judgeProcesses: the command that ran has ended with dsh.
+// judgeProcesses: the command that ran has ended with dsh, and so has the job.
 func (l *life) judgeProcesses(v *verdict) {
-	pid, err := os.ReadFile(filepath.Join(l.work, "shell.pid"))
+	if l.judgeProcess(v, "shell.pid") {
+		trail, err := os.ReadFile(filepath.Join(l.work, "trail.txt"))
+		if err == nil && !strings.Contains(string(trail), "marker-8") {
+			v.met(crashRunning)
+		}
+	}
+	l.judgeProcess(v, "job.pid")
+}
+
+// judgeProcess reports whether the process that a file names was there; it must have
+// ended.
+func (l *life) judgeProcess(v *verdict, file string) bool {
+	pid, err := os.ReadFile(filepath.Join(l.work, file))
 	n, bad := strconv.Atoi(strings.TrimSpace(string(pid)))
 	if err != nil || bad != nil {
-		return // it did not come to that
+		return false // it did not come to that
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for range 1000 {
 		if syscall.Kill(n, 0) == syscall.ESRCH {
-			trail, err := os.ReadFile(filepath.Join(l.work, "trail.txt"))
-			if err == nil && !strings.Contains(string(trail), "marker-8") {
-				v.met(crashRunning)
-			}
-			return
+			return true
 		}
 		<-tick.C
 	}
-	v.broken = fmt.Sprintf("the command's shell, process %d, runs on", n)
+	v.broken = fmt.Sprintf("process %d of %s runs on", n, file)
+	return false
 }
 
 var marker = regexp.MustCompile(`marker-\d`)
@@ -249,6 +300,7 @@ func (l *life) resume(n int) (v verdict) {
 		l.judgeCalls(&v, now)
 		judgeAgain(&v, before, now)
 		judgeHeld(&v, before, now)
+		judgeJobs(&v, now)
 	}
 	return v
 }
@@ -294,6 +346,9 @@ func judgeAgain(v *verdict, before, now *act) {
 // judgeHeld: what waited before the resume waits still, until the user says so.
 func judgeHeld(v *verdict, before, now *act) {
 	for _, item := range before.pending {
+		if isJobNote(item) {
+			continue // it is for the model, and waits for nobody
+		}
 		still := slices.ContainsFunc(now.pending, func(q session.QueueItem) bool { return q.ID == item.ID && q.Held })
 		if !still {
 			v.broken = fmt.Sprintf("%q waited and is not held after the resume", item.Text)

@@ -31,7 +31,7 @@ func TestCrashMatrix(t *testing.T) {
 		m.point(s, crash{[]string{"before", "after"}[i%2], i / 2}, typeAt(whole, i/2))
 	})
 	m.report(t)
-	m.covers(t, crashUnknownDone, crashUnknownNotDone, crashNotStarted, crashRequeued, crashHeld, crashPartial, crashNothing, crashDropped, crashRunning)
+	m.covers(t, crashUnknownDone, crashUnknownNotDone, crashNotStarted, crashRequeued, crashHeld, crashPartial, crashNothing, crashDropped, crashRunning, crashJob, crashTold)
 }
 
 // TestCrashWhileResuming kills the play at a few places, then what resumes it
@@ -47,6 +47,7 @@ func TestCrashWhileResuming(t *testing.T) {
 		{"after", seqOf(t, whole, session.TypeRetry, 1)},
 		{"before", seqOf(t, whole, session.TypeInboxSpliced, 11)}, // the cancel's
 		{"after", seqOfInput(t, whole, "Say when it ran.")},       // a command is in its middle, another waits
+		{"after", seqOf(t, whole, session.TypeVerifyRun, 1)},      // a verification is under way
 	}
 	m := &matrix{}
 	inParallel(len(first), func(i int) { m.resumes(s, first[i], typeAt(whole, first[i].seq)) })

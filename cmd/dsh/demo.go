@@ -99,7 +99,7 @@ func (d *demo) engine(ctx context.Context, script string, handover bool) (*engin
 	if err != nil {
 		return nil, nil, err
 	}
-	e := &engine{}
+	e := newEngine()
 	if err := d.open(e, url, handover); err != nil {
 		stopModel()
 		return nil, nil, errors.Join(err, e.release())
@@ -124,6 +124,9 @@ func (d *demo) open(e *engine, url string, handover bool) error {
 	settings, err := config.Load(config.Paths{Home: paths.Home}, func(string) string { return "" }, nil, false)
 	if err != nil {
 		return err
+	}
+	if !handover {
+		settings.Handover = "off"
 	}
 	client, err := openai.New(openai.Options{BaseURL: url, Key: "demo-key", KeyName: "the demo",
 		Profile: openai.ProfileFor("deepseek", ""), UserAgent: "dsh/" + early.Version})

@@ -1,16 +1,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"dsh/internal/config"
+	"dsh/internal/jobs"
 	"dsh/internal/llm"
 	"dsh/internal/llm/llmtest"
 	"dsh/internal/loop"
@@ -26,6 +29,7 @@ type engineOptions struct {
 	allow, deny               []string
 	maxSteps                  int
 	maxTime                   time.Duration
+	verify                    string
 	dir                       string
 	trust                     bool
 	resume                    string
@@ -46,13 +50,14 @@ func (o *engineOptions) addFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.deny, "deny", nil, "deny a tool, likewise; beats allow; a path for edit or write holds for both")
 	f.IntVar(&o.maxSteps, "max-steps", 0, "end the turn after so many steps (default 200)")
 	f.DurationVar(&o.maxTime, "max-time", 0, "end the turn after this time, such as 10m")
+	f.StringVar(&o.verify, "verify", "", "a command that must exit 0 before a turn that changed something is done")
 	f.StringVarP(&o.dir, "dir", "C", "", "work in this directory")
 	f.BoolVar(&o.trust, "trust", false, "trust this folder's settings for this run")
 	f.StringVar(&o.resume, "resume", "", "continue a session: its id, a unique beginning of it, or a path")
 	f.BoolVarP(&o.cont, "continue", "c", false, "continue the last session of this folder")
 	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
 		o.flags = map[string]bool{}
-		for _, name := range []string{"model", "effort", "permission", "max-steps", "max-time", "resume"} {
+		for _, name := range []string{"model", "effort", "permission", "max-steps", "max-time", "verify", "resume"} {
 			o.flags[name] = cmd.Flags().Changed(name)
 		}
 	}
@@ -73,18 +78,28 @@ type engine struct {
 	notes    []string // for the user, before anything runs
 	stop     []func() error
 
+	stay  context.Context // ends when nobody waits for jobs any more
+	leave context.CancelFunc
+
 	commands *commands
+	verify   string          // the command that checks a turn, "" none
 	script   *llmtest.Server // plays the model; nil for a real one
 }
 
 // openEngine builds every part once, in the order in which they depend on each
 // other. The caller closes it.
 func openEngine(s streams, o engineOptions) (*engine, error) {
-	e := &engine{}
+	e := newEngine()
 	if err := e.open(s, o); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
 	return e, nil
+}
+
+func newEngine() *engine {
+	e := &engine{}
+	e.stay, e.leave = context.WithCancel(context.Background())
+	return e
 }
 
 func (e *engine) open(s streams, o engineOptions) error {
@@ -130,7 +145,8 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 	e.commands = openCommands(e.log.OutDir())
 	e.stop = append(e.stop, e.commands.close)
 	var err error
-	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace)), tools.Read(), tools.Write(), tools.Edit()); err != nil {
+	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace, o)), tools.Read(), tools.Write(), tools.Edit(),
+		tools.JobOutput(), tools.JobList(), tools.JobKill()); err != nil {
 		return err
 	}
 	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset
@@ -150,7 +166,13 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		Redact:  keyRedactor(settings),
 		Save:    e.commands.artifacts.Save,
 
+		Extensions: loop.Extensions{TurnStopping: e.checks(settings, rules.Workspace)},
+
 		Asks:     o.asks,
+		Handover: settings.Handover == "on",
+		Look: func(ctx context.Context, r jobs.Revision) jobs.Revision {
+			return jobs.LookGit(ctx, cwd, r)
+		},
 		OnStatus: o.onStatus,
 	})
 	return err
@@ -160,7 +182,7 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 func (o *engineOptions) settings() map[string]string {
 	given := map[string]string{}
 	for name, value := range map[string]string{"model": o.model, "effort": o.effort, "permission": o.permission,
-		"max-steps": strconv.Itoa(o.maxSteps), "max-time": o.maxTime.String()} {
+		"max-steps": strconv.Itoa(o.maxSteps), "max-time": o.maxTime.String(), "verify": o.verify} {
 		if o.flags[name] {
 			given[name] = value
 		}
@@ -225,6 +247,9 @@ func openedNotes(o session.Opened, id string) (notes []string) {
 	}
 	if len(o.Closed) > 0 {
 		notes = append(notes, "the session's last turn was interrupted and was closed")
+	}
+	if len(o.Lost) > 0 {
+		notes = append(notes, "dsh ended without warning, and its jobs with it: "+strings.Join(o.Lost, ", "))
 	}
 	if n := len(o.Held); n == 1 {
 		notes = append(notes, "1 message that waited is kept and not sent")

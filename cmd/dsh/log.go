@@ -133,10 +133,27 @@ func describe(data session.Payload) string {
 		return fmt.Sprintf("%d in %d ms: %s", p.Retry, p.DelayMs, p.Failure.Error())
 	case session.PolicyDecision:
 		return fmt.Sprintf("%s %s by %s", p.CallID, p.Decision, p.Rule)
+	case session.JobStarted:
+		return strings.TrimSpace(p.ID+" "+p.Handover) + ": " + clip(p.Label)
+	case session.JobSettled:
+		return describeEnd(&p)
+	case session.VerifyRun:
+		return fmt.Sprintf("turn %d, %d: %s", p.Turn, p.Attempt, p.Summary())
 	case session.Title:
 		return p.Title
 	}
 	return ""
+}
+
+func describeEnd(p *session.JobSettled) string {
+	text := (&session.JobInfo{Status: p.Status, Detail: p.Detail}).State()
+	if p.By != "" {
+		text += ", stopped by the " + p.By
+	}
+	if len(p.Stale) > 0 {
+		text += ", changed meanwhile: " + clip(strings.Join(p.Stale, ", "))
+	}
+	return p.ID + " " + text
 }
 
 func describeAnswer(p *session.AssistantMessage) string {

@@ -124,6 +124,8 @@ func (u *user) do(ctx context.Context, line string) error {
 		return u.agent.Cancel(session.Cause{Kind: session.ByUser}, false)
 	case "idle":
 		return u.agent.WhenIdle(ctx)
+	case "quiet":
+		return u.agent.WhenQuiet(ctx)
 	}
 	return usage(errors.New("unknown word"))
 }

@@ -23,9 +23,19 @@ type result struct {
 	Usage    usageJSON         `json:"usage"`
 	Cost     *float64          `json:"cost_usd"` // null when a price is unknown
 	Refused  []session.Refusal `json:"refused"`
-	Verified *bool             `json:"verified"` // null: not asked for
-	Jobs     []string          `json:"jobs"`
+	Verified *bool             `json:"verified"`         // null: not asked for, or nothing to check
+	Verify   *verifyJSON       `json:"verify,omitempty"` // absent: not asked for
+	Jobs     []jobJSON         `json:"jobs"`
 	Error    *errorJSON        `json:"error,omitempty"`
+}
+
+// jobJSON is a job that the run began, as it ended.
+type jobJSON struct {
+	ID     string            `json:"id"`
+	Label  string            `json:"label"`
+	Status session.JobStatus `json:"status"`
+	Detail string            `json:"detail,omitempty"`
+	By     string            `json:"stopped_by,omitempty"`
 }
 
 type usageJSON struct {
@@ -50,7 +60,7 @@ type tally struct {
 }
 
 func newTally(id string) *tally {
-	return &tally{result: result{Session: id, Status: session.Interrupted, Refused: []session.Refusal{}, Jobs: []string{}}}
+	return &tally{result: result{Session: id, Status: session.Interrupted, Refused: []session.Refusal{}, Jobs: []jobJSON{}}}
 }
 
 func (t *tally) apply(ev *session.Event) {
@@ -69,10 +79,33 @@ func (t *tally) apply(ev *session.Event) {
 		if meta, ok := session.DecodeMeta(p.Meta); ok && meta.Refused != nil && !ev.Replaces() {
 			t.result.Refused = append(t.result.Refused, *meta.Refused)
 		}
+	case session.JobStarted:
+		t.result.Jobs = append(t.result.Jobs, jobJSON{ID: p.ID, Label: p.Label, Status: session.JobRunning})
+	case session.JobSettled:
+		t.settled(&p)
 	case session.TurnEnd:
 		t.end = p.Reason
 		t.result.Status = p.Reason.Kind
 	}
+}
+
+func (t *tally) settled(p *session.JobSettled) {
+	for i := range t.result.Jobs {
+		if j := &t.result.Jobs[i]; j.ID == p.ID {
+			j.Status, j.Detail, j.By = p.Status, p.Detail, p.By
+		}
+	}
+}
+
+// stopped names the jobs that the run's end stopped.
+func (r *result) stopped() string {
+	var list []string
+	for _, j := range r.Jobs {
+		if j.By == session.JobByDsh {
+			list = append(list, j.ID+" ("+j.Label+")")
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 func (t *tally) answer(p *session.AssistantMessage) {
@@ -148,7 +181,7 @@ func (t *tally) code(err error) int {
 		return exitUsage
 	case err != nil, t.end.Kind == session.Interrupted, t.end.Kind == "":
 		return exitFailed
-	case t.end.Failure != nil && t.end.Failure.Code == "UNVERIFIED":
+	case t.end.Failure != nil && t.end.Failure.Code == session.CodeUnverified:
 		return exitUnverified
 	case t.end.Kind == session.Failed:
 		return exitFailed

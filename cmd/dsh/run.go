@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 // runOptions is what one run was asked for.
 type runOptions struct {
 	engineOptions
-	output string
-	args   []string
+	output   string
+	args     []string
+	waitJobs bool
 }
 
 // Formats of -o.
@@ -38,7 +40,7 @@ only the result; everything else goes to standard error.
 
 Exit codes: 0 completed, 1 failed, 2 usage or configuration (a missing or refused
 key included), 3 a budget or the output limit ended it, 4 something was refused,
-128+N signal N.`,
+5 the verification command did not pass, 128+N signal N.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.args = args
 			return runOnce(cmd.Context(), s, o)
@@ -46,6 +48,7 @@ key included), 3 a budget or the output limit ended it, 4 something was refused,
 	}
 	o.addFlags(cmd)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return o.failed(s, usage(err)) })
+	cmd.Flags().BoolVar(&o.waitJobs, "wait-jobs", false, "let background jobs end, and the model read of it, before the run does")
 	cmd.Flags().StringVarP(&o.output, "output", "o", formatText, "text, json, or stream-json (the session's header, then its events, one a line)")
 	return cmd
 }
@@ -65,7 +68,7 @@ func runOnce(ctx context.Context, s streams, o runOptions) error {
 	if err != nil {
 		return o.failed(s, err)
 	}
-	if len(e.agent.Queue()) > 0 {
+	if len(e.waiting()) > 0 {
 		e.notes = append(e.notes, "dsh resume "+shortID(e.log.Header().ID)+" sends or drops what is kept")
 	}
 	if warn != "" {
@@ -74,7 +77,7 @@ func runOnce(ctx context.Context, s streams, o runOptions) error {
 	for _, note := range e.notes {
 		fmt.Fprintln(s.err, "dsh: "+oneLine(note))
 	}
-	return e.converse(ctx, s, o.output, prompt)
+	return e.converse(ctx, s, o, prompt)
 }
 
 // failed reports what kept the run from starting: a script that asked for JSON gets
@@ -94,21 +97,22 @@ func (o *runOptions) failed(s streams, err error) error {
 
 // converse sends the prompt, shows the log until the agent is idle, and closes
 // everything. What kept it from doing so is part of the result.
-func (e *engine) converse(ctx context.Context, s streams, format, prompt string) error {
+func (e *engine) converse(ctx context.Context, s streams, o runOptions, prompt string) error {
 	signals := catchSignals()
 	reader := e.log.Reader(e.log.NextSeq())
 	defer reader.Close()
-	view := newView(s, format, e.log.Header(), newCards(e.tools.Present))
+	view := newView(s, o.output, e.log.Header(), newCards(e.tools.Present))
 	_, err := e.agent.Followup(prompt)
 	go signals.obey(e)
 	if err == nil {
-		e.follow(ctx, reader, view)
+		e.follow(ctx, reader, view, o.waitJobs)
 		err = e.agent.Err()
 	}
 	if closeErr := e.close(); err == nil {
 		err = closeErr // otherwise it is most likely the same again
 	}
 	view.events(reader.Next())
+	view.tally.verification(e.verify, e.log.State())
 	finishErr := view.finish(err)
 	if sig := signals.stop(); sig != 0 {
 		return &exitError{code: exitSignal + int(sig)}
@@ -122,12 +126,16 @@ func (e *engine) converse(ctx context.Context, s streams, format, prompt string)
 	return nil
 }
 
-// follow shows events as they come, until the agent is idle. When nobody reads the
+// follow shows events as they come, until the agent is idle, or, with jobs, until none
+// runs either. When nobody reads the
 // output any more, the turn ends: nobody would see what it costs.
-func (e *engine) follow(ctx context.Context, reader *session.Reader, view *view) {
+func (e *engine) follow(ctx context.Context, reader *session.Reader, view *view, jobs bool) {
 	idle := make(chan struct{})
 	go func() {
 		defer close(idle)
+		if jobs {
+			_ = e.agent.WhenQuiet(e.stay)
+		}
 		_ = e.agent.WhenIdle(ctx)
 	}()
 	for over := false; !over; {
@@ -143,8 +151,9 @@ func (e *engine) follow(ctx context.Context, reader *session.Reader, view *view)
 	}
 }
 
-// cancel ends the turn. What waits in the inbox stays there.
+// cancel ends the turn, and the wait for jobs. What waits in the inbox stays there.
 func (e *engine) cancel(who session.CauseKind) {
+	e.leave()
 	_ = e.agent.Cancel(session.Cause{Kind: who}, true) // with the inbox kept nothing is written
 }
 
@@ -156,6 +165,11 @@ func (e *engine) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
 	return errors.Join(e.agent.Close(ctx), e.release())
+}
+
+// waiting are the messages that wait for the user's word. Notes of dsh itself do not.
+func (e *engine) waiting() []session.QueueItem {
+	return slices.DeleteFunc(e.agent.Queue(), func(it session.QueueItem) bool { return it.Source.Form == session.FormJob })
 }
 
 // shortID is how people name a session.

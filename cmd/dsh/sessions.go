@@ -136,6 +136,13 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	if percent, ok := st.InUse.Percent(); ok {
 		show("context", fmt.Sprintf("%d of %d tokens (%d%%)", st.InUse.Used, st.InUse.Window, percent))
 	}
+	if st.Verify != nil {
+		run := *st.Verify
+		if running && len(snapshot.Closers()) > 0 && run.Verdict == session.VerifyLost {
+			run.Verdict = session.VerifyRunning // its end has yet to come
+		}
+		show("check", run.Summary())
+	}
 	for _, path := range st.Changed {
 		show("changed", path)
 	}

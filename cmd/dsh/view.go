@@ -35,7 +35,7 @@ func (v *view) events(events []session.Event) {
 		if v.format == formatStream && v.err == nil {
 			v.err = writeJSON(v.out, ev)
 		}
-		for _, line := range []string{retryLine(ev), compactLine(ev)} {
+		for _, line := range []string{retryLine(ev), compactLine(ev), verifyLine(ev)} {
 			if line != "" {
 				v.note(line) // a script's log is told as well
 			}
@@ -49,6 +49,10 @@ func (v *view) events(events []session.Event) {
 // progress is what a watching person sees of an event.
 func (v *view) progress(ev *session.Event) {
 	switch p := ev.Data.(type) {
+	case session.VerifyRun:
+		if p.Verdict == session.VerifyRunning {
+			v.note("dsh: " + p.Summary())
+		}
 	case session.ToolCall:
 		v.cards.begin(&p)
 	case session.ToolResult:
@@ -60,6 +64,8 @@ func (v *view) progress(ev *session.Event) {
 		for _, line := range body {
 			v.note("      " + line)
 		}
+	case session.JobSettled:
+		v.note(jobLine(&p))
 	}
 }
 
@@ -92,6 +98,9 @@ func (v *view) finish(runErr error) error {
 		}
 		v.note("dsh: " + line)
 	}
+	if jobs := r.stopped(); jobs != "" {
+		v.note("dsh: stopped at the end of the run: " + jobs + "; --wait-jobs waits for jobs")
+	}
 	if r.Error != nil {
 		v.note("dsh: " + r.Error.Code + ": " + r.Error.Message)
 	}
@@ -100,6 +109,9 @@ func (v *view) finish(runErr error) error {
 	}
 	return nil
 }
+
+// jobLine tells of the end of a job.
+func jobLine(p *session.JobSettled) string { return "& " + describeEnd(p) }
 
 // retryLine tells of a failed request, "" for every other event.
 func retryLine(ev *session.Event) string {

@@ -19,6 +19,13 @@ type Settings struct {
 	RetryMaxAttempts int           // of one step, the first included
 	RetryMaxWait     time.Duration // before one attempt, whoever asks for it
 
+	Handover       string        // "on": a running command can become a job; "off"
+	AutoBackground time.Duration // after which it does, where a person waits; 0 is never
+
+	VerifyCommand  string        // that must exit 0 before a turn that changed something is done; "" is none
+	VerifyAttempts int           // how often a failure of it is given back to the model
+	VerifyTimeout  time.Duration // of one run
+
 	Keys map[string][]string // of the screen: its action, and the keys that do it
 
 	Providers map[string]Provider // by the name that stands before the slash in Model

@@ -190,6 +190,8 @@ func TestJ08BadFilesAreRefused(t *testing.T) {
 		{"\n[permission]\n", "permission", "did you mean permissions?", 2},
 		{"[[retry]]\nmax_attempts = 3", "retry", "no such table", 1},
 		{"model = 3", "model", "a string in quotes", 1},
+		{"[bash]\nhandover = 'yes'", "bash.handover", `want "on" or "off"`, 2},
+		{"[bash]\nauto_background = '30'", "bash.auto_background", "not a duration", 2},
 		{"max_steps = '3'", "max_steps", "a whole number", 1},
 		{"max_steps = 0", "max_steps", "1 to", 1},
 		{"max_steps = 99999999999999", "max_steps", "1 to", 1},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 )
@@ -15,6 +16,7 @@ import (
 const (
 	maxSteps    = 100_000 // a turn of more steps is a loop that nobody watches
 	maxAttempts = 100
+	maxVerify   = 20    // a model that has failed so often goes in circles
 	minWindow   = 4_000 // tokens: below it, prompt and tools leave no room to work
 	maxWindow   = 100_000_000
 	maxEffort   = 16 // characters
@@ -59,16 +61,41 @@ var keys = []key{
 	{"context_window", "DSH_CONTEXT_WINDOW", unstable.Integer,
 		func(s *Settings, v string) error { return window(&s.ContextWindow, v) },
 		func(s *Settings) string { return strconv.Itoa(s.ContextWindow) }, nil},
+	{"bash.handover", "", unstable.String,
+		func(s *Settings, v string) error { s.Handover = v; return onOff(v) },
+		func(s *Settings) string { return s.Handover }, nil},
+	{"bash.auto_background", "", unstable.String,
+		func(s *Settings, v string) error { return duration(&s.AutoBackground, v) },
+		func(s *Settings) string { return s.AutoBackground.String() }, nil},
 	{"retry.max_attempts", "", unstable.Integer,
 		func(s *Settings, v string) error { return number(&s.RetryMaxAttempts, v, maxAttempts) },
 		func(s *Settings) string { return strconv.Itoa(s.RetryMaxAttempts) }, nil},
 	{"retry.max_wait", "", unstable.String,
 		func(s *Settings, v string) error { return duration(&s.RetryMaxWait, v) },
 		func(s *Settings) string { return s.RetryMaxWait.String() }, nil},
+
+	// A command of a project's file runs code like a hook: not before trust.
+	{keyVerify, "", unstable.String,
+		func(s *Settings, v string) error { s.VerifyCommand = v; return command(v) },
+		func(s *Settings) string { return s.VerifyCommand }, nil},
+	{"verify.attempts", "", unstable.Integer,
+		func(s *Settings, v string) error { return number(&s.VerifyAttempts, v, maxVerify) },
+		func(s *Settings) string { return strconv.Itoa(s.VerifyAttempts) }, nil},
+	{"verify.timeout", "", unstable.String,
+		func(s *Settings, v string) error { return timeout(&s.VerifyTimeout, v) },
+		func(s *Settings) string { return s.VerifyTimeout.String() }, nil},
 }
+
+// DefaultAutoBackground is how long a person at the screen waits for a command before
+// the conversation goes on without it.
+const DefaultAutoBackground = 30 * time.Second
+
+// flagNames are the settings whose flag has another name.
+var flagNames = map[string]string{"verify": keyVerify}
 
 const (
 	keyFallback = "fallback"
+	keyVerify   = "verify.command"
 	tableKeys   = "keys"
 	keyAllow    = "permissions.allow"
 	keyDeny     = "permissions.deny"
@@ -79,8 +106,12 @@ func defaults() Settings {
 		Model:            "deepseek-flash",
 		Permission:       "ask",
 		MaxSteps:         200,
+		Handover:         "on",
+		AutoBackground:   DefaultAutoBackground,
 		RetryMaxAttempts: 6,
 		RetryMaxWait:     time.Minute,
+		VerifyAttempts:   3,                // what a model has not repaired by then it does not understand
+		VerifyTimeout:    10 * time.Minute, // a long test suite fits in
 		Providers: map[string]Provider{
 			"deepseek": {BaseURL: "https://api.deepseek.com", KeyEnv: "DEEPSEEK_API_KEY"},
 			"openai":   {BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY"},
@@ -261,6 +292,35 @@ func duration(to *time.Duration, v string) error {
 		return fmt.Errorf(`%q is not a duration: want one such as "90s" or "30m"`, v)
 	}
 	*to = d
+	return nil
+}
+
+func onOff(v string) error {
+	if v != "on" && v != "off" {
+		return fmt.Errorf(`want "on" or "off", not %q`, v)
+	}
+	return nil
+}
+
+// timeout is a duration that ends something: 0 would end it at once.
+func timeout(to *time.Duration, v string) error {
+	if err := duration(to, v); err != nil || *to > 0 {
+		return err
+	}
+	return fmt.Errorf(`%q ends it at once: want a duration such as "10m"`, v)
+}
+
+// command is a line for a shell.
+func command(v string) error {
+	if strings.TrimSpace(v) == "" {
+		return fmt.Errorf(`want a command, such as "go test ./..."`)
+	}
+	if !utf8.ValidString(v) {
+		return fmt.Errorf("the command is not valid UTF-8, so the log cannot hold it")
+	}
+	if strings.IndexFunc(v, func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' }) >= 0 {
+		return fmt.Errorf("the command %q holds a control character", v)
+	}
 	return nil
 }
 

@@ -139,6 +139,9 @@ func (l *Loaded) flags(flags map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		origin := Origin{Layer: Flag, Name: "--" + strings.ReplaceAll(name, "_", "-")}
 		setting := strings.ReplaceAll(name, "-", "_")
+		if other, ok := flagNames[setting]; ok {
+			setting = other
+		}
 		i := slices.IndexFunc(keys, func(k key) bool { return k.name == setting })
 		if i < 0 {
 			return &Error{Key: origin.Name, Message: "no such setting"}

@@ -51,3 +51,20 @@ func resident(b *testing.B) float64 {
 	}
 	return kb / 1000
 }
+
+// BenchmarkReadJob compares what a look at a job costs after 1 MB and after 100 MB of
+// output: it must not depend on it.
+func BenchmarkReadJob(b *testing.B) {
+	for _, size := range []int{1 << 20, 100 << 20} {
+		b.Run(fmt.Sprint(size>>20, "MB"), func(b *testing.B) {
+			c := newCapture(NewArtifacts(b.TempDir(), 0, 0))
+			block := bytes.Repeat([]byte("0123456789abcde\n"), 4<<10)
+			for n := 0; n < size; n += len(block) {
+				c.write(block)
+			}
+			for b.Loop() {
+				c.kept(c.total - 100)
+			}
+		})
+	}
+}

@@ -23,6 +23,7 @@ type capture struct {
 	head  []byte
 	tail  ring
 	ended bool
+	path  string // of the artifact, once there is one
 
 	file artifact // of the writing goroutine, until it has ended
 }
@@ -63,6 +64,7 @@ func (c *capture) write(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.total += int64(len(b))
+	c.path = c.file.path
 	if room := headSize - len(c.head); room > 0 {
 		n := min(room, len(b))
 		c.head = append(c.head, b[:n]...)
@@ -80,6 +82,14 @@ func (c *capture) result() Result {
 func (c *capture) peek(from int64) (string, int64) {
 	text, _, next := c.kept(from)
 	return text, next
+}
+
+// size is the bytes so far, and the artifact that has them all, if they are too many
+// to keep here.
+func (c *capture) size() (total int64, artifact string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.total, c.path
 }
 
 // end is the last n bytes, or what memory holds of them.

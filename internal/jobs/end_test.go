@@ -9,18 +9,20 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"dsh/internal/sandbox/sandboxtest"
 )
 
 // fake starts one fake process in a bubble.
-func fake(t *testing.T, dying, timeout time.Duration) (*Table, *Process, *fakeProcess) {
+func fake(t *testing.T, dying, timeout time.Duration) (*Table, *Process, *sandboxtest.Process) {
 	t.Helper()
-	s := &fakeStarter{dying: dying}
+	s := &sandboxtest.Starter{Dying: dying}
 	tb := New(Options{Starter: s, Artifacts: NewArtifacts(t.TempDir(), 0, 0)})
 	p, err := tb.Start(Command{Command: "x", Timeout: timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tb, p, s.started[0]
+	return tb, p, s.Started()[0]
 }
 
 func TestBSH07TheTimeoutStopsTheCommand(t *testing.T) {
@@ -66,7 +68,7 @@ func TestTheFirstCauseWins(t *testing.T) {
 			t.Errorf("cancel first: %+v", r)
 		}
 		_, p, f := fake(t, 0, time.Minute) // it ended by itself before either
-		f.end(3, 0)
+		f.End(3, 0)
 		time.Sleep(time.Second)
 		p.Stop()
 		if r, _ := p.Wait(t.Context()); r.TimedOut || r.Aborted || r.Exit.Code != 3 {
@@ -82,12 +84,12 @@ func TestTheFirstCauseWins(t *testing.T) {
 // TestALateCauseEndedNothing: the command had ended, only its output was still read.
 func TestALateCauseEndedNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakeStarter{linger: time.Hour}
+		s := &sandboxtest.Starter{Linger: time.Hour}
 		p, err := New(Options{Starter: s, Artifacts: NewArtifacts(t.TempDir(), 0, 0)}).Start(Command{Command: "x", Timeout: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.started[0].end(3, 0)
+		s.Started()[0].End(3, 0)
 		if r, _ := p.Wait(t.Context()); r.TimedOut || r.Aborted || r.Exit.Code != 3 {
 			t.Errorf("%+v", r)
 		}
@@ -127,7 +129,7 @@ func TestLeavingAProcessRunning(t *testing.T) {
 		if text, next := p.Peek(4); text != "two " || next != 8 {
 			t.Errorf("%q, %d", text, next)
 		}
-		f.end(0, 0)
+		f.End(0, 0)
 		if r, _ := p.Wait(t.Context()); r.Output != "one two " || r.Aborted {
 			t.Errorf("%+v", r)
 		}
@@ -184,7 +186,7 @@ func TestCloseKillsWhenItsContextEnds(t *testing.T) {
 func TestStopDuringStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		starting, proceed := make(chan bool), make(chan bool)
-		s := &fakeStarter{begin: func() error { starting <- true; <-proceed; return nil }}
+		s := &sandboxtest.Starter{Begin: func() error { starting <- true; <-proceed; return nil }}
 		tb := New(Options{Starter: s, Artifacts: NewArtifacts(t.TempDir(), 0, 0)})
 		var wg sync.WaitGroup
 		wg.Go(func() {

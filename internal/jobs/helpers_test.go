@@ -2,11 +2,9 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -101,65 +99,5 @@ func witness(t *testing.T) (env string, dead func()) {
 		if _, err := io.Copy(io.Discard, f); err != nil {
 			t.Errorf("a process lives on: %v", err)
 		}
-	}
-}
-
-// fakeStarter starts fakes, which live in a synctest bubble as real processes
-// cannot.
-type fakeStarter struct {
-	begin   func() error  // called by Start, if set
-	dying   time.Duration // from Stop to the end
-	linger  time.Duration // from the end to the end of the output
-	mu      sync.Mutex
-	started []*fakeProcess
-}
-
-type fakeProcess struct {
-	*io.PipeWriter
-	out  *io.PipeReader
-	by   *fakeStarter
-	once sync.Once
-	done chan struct{}
-	exit sandbox.Exit
-}
-
-func (s *fakeStarter) Start(spec sandbox.Spec) (sandbox.Process, error) {
-	if s.begin != nil {
-		if err := s.begin(); err != nil {
-			return nil, err
-		}
-	}
-	r, w := io.Pipe()
-	p := &fakeProcess{PipeWriter: w, out: r, by: s, done: make(chan struct{})}
-	p.exit.Started = time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.started = append(s.started, p)
-	return p, nil
-}
-
-// end ends the fake: its output first, as with a real one.
-func (p *fakeProcess) end(code int, sig syscall.Signal) {
-	p.once.Do(func() {
-		p.exit.Code, p.exit.Signal, p.exit.Stopped, p.exit.Ended = code, sig, sig != 0, time.Now()
-		time.AfterFunc(p.by.linger, func() {
-			p.Close()
-			close(p.done)
-		})
-	})
-}
-
-func (p *fakeProcess) Output() io.ReadCloser { return p.out }
-
-func (p *fakeProcess) Stop() { time.AfterFunc(p.by.dying, func() { p.end(-1, syscall.SIGTERM) }) }
-
-func (p *fakeProcess) Kill() { p.end(-1, syscall.SIGKILL) }
-
-func (p *fakeProcess) Wait(ctx context.Context) (sandbox.Exit, error) {
-	select {
-	case <-p.done:
-		return p.exit, nil
-	case <-ctx.Done():
-		return sandbox.Exit{}, errors.New("the owner of a process waits for it without a deadline")
 	}
 }

@@ -44,6 +44,7 @@ type Process struct {
 
 	mu    sync.Mutex
 	cause cause
+	job   bool // nobody's turn waits for it
 }
 
 func newProcess(proc sandbox.Process, label string, out *capture) *Process {
@@ -98,6 +99,9 @@ func (p *Process) mark(c cause) {
 // returns at once.
 func (p *Process) Stop() { p.end(byAbort) }
 
+// Expire ends them likewise, as the timeout does.
+func (p *Process) Expire() { p.end(byTimeout) }
+
 // Kill ends them without grace.
 func (p *Process) Kill() {
 	p.mark(byAbort)
@@ -125,6 +129,27 @@ func (p *Process) Wait(ctx context.Context) (Result, error) {
 		<-p.done // bounded by the starter: grace, KILL, and what cannot be killed is given up
 	}
 	return p.result, p.err
+}
+
+// leave counts the process as a job from here on.
+func (p *Process) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.job = true
+}
+
+func (p *Process) isJob() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.job
+}
+
+// SoFar is the output of a process that still runs, as a Result that has nothing else,
+// and the offset to go on from.
+func (p *Process) SoFar() (r Result, next int64) {
+	r.Output, r.Omitted, next = p.out.kept(0)
+	_, r.Artifact = p.out.size()
+	return r, next
 }
 
 // Peek returns the output from byte from on, made safe like a Result's, and the

@@ -26,6 +26,7 @@ type Command struct {
 	Timeout time.Duration // after which the process is stopped; 0 is never
 	Label   string        // what people see; "" is the command line
 	ID      string        // what Tail knows it by while it runs; "" is nothing
+	Ended   func()        // called once it has ended, by no one's lock; nil: nothing
 }
 
 // Table owns the processes it started. Its methods may be called from several
@@ -69,7 +70,12 @@ func (t *Table) Start(c Command) (*Process, error) {
 	p := newProcess(started, label, newCapture(t.opts.Artifacts))
 	p.id = c.ID
 	t.register(p)
-	p.run(c.Timeout, func() { t.forget(p) })
+	p.run(c.Timeout, func() {
+		t.forget(p)
+		if c.Ended != nil {
+			c.Ended()
+		}
+	})
 	return p, nil
 }
 
@@ -143,8 +149,15 @@ func (t *Table) Close(ctx context.Context) error {
 	}
 }
 
-// Kill ends every process that runs now, without grace. It returns at once.
-func (t *Table) Kill() { t.each((*Process).Kill) }
+// Kill ends every process that runs now and is no job, without grace. It returns at
+// once.
+func (t *Table) Kill() {
+	t.each(func(p *Process) {
+		if !p.isJob() {
+			p.Kill()
+		}
+	})
+}
 
 // killBound is how long Close waits for killed processes. The supervisor reports
 // what cannot be killed sooner than that.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
+	"dsh/internal/jobs"
 	"dsh/internal/llm"
 	"dsh/internal/policy"
 	"dsh/internal/session"
@@ -38,6 +40,11 @@ type Agent struct {
 	preset  policy.Preset
 	err     error // the last failure that the log could not hold
 	waiting []*question
+	bodies  []*slot           // the calls that run
+	notes   map[string]string // ids of the notes of ended jobs, by job, that the model may not have read
+	stirred chan struct{}     // capacity 1: the inbox has changed
+
+	jobs *jobs.Registry
 
 	recoveries []RequestError // the extensions, then our own
 	d          driverState    // the driver's own; see state.go
@@ -46,10 +53,12 @@ type Agent struct {
 // activity is one stretch between idle and idle: a driver's run, or maintenance.
 type activity struct {
 	maintenance bool
+	delay       time.Duration   // before its first turn
 	ctx         context.Context // of the current turn
 	cancel      context.CancelCauseFunc
 	closing     bool          // the turn has decided to end: later input belongs to the next
 	drop        bool          // a cancel without keepInbox came: a claimed batch is dropped too
+	steered     chan struct{} // closed by the next steer; nil while nobody listens
 	done        chan struct{} // closed at the end
 }
 
@@ -63,9 +72,10 @@ func New(o Options) (*Agent, error) {
 		return nil, fmt.Errorf("parallel tool calls must be at least 1, not %d", o.MaxParallel)
 	}
 	o.fill()
-	a := &Agent{o: o, log: o.Log, route: o.Route, preset: o.Rules.Preset}
+	a := &Agent{o: o, log: o.Log, route: o.Route, preset: o.Rules.Preset, stirred: make(chan struct{}, 1)}
 	a.recoveries = append(slices.Clone(o.Extensions.RequestError), &overflow{a}, &backoff{a}, &fallback{a})
 	a.d.init(a)
+	a.openJobs()
 	return a, nil
 }
 
@@ -135,6 +145,8 @@ func (a *Agent) queue(target session.Target, m llm.Message, wake bool) (session.
 		a.start()
 	case late || a.act.maintenance:
 		a.latch = true
+	case target == session.NextStep:
+		a.act.steer()
 	}
 	return session.QueueItem{ID: m.ID, Target: target, Text: m.PlainText(), Source: m.Source}, nil
 }
@@ -195,15 +207,15 @@ func (a *Agent) Err() error {
 	return a.err
 }
 
-// Close refuses further input, cancels what runs, keeps the inbox, and waits for
-// the driver; ctx bounds the wait.
+// Close refuses further input, cancels what runs, keeps the inbox, stops the jobs, and
+// waits for the driver and for them; ctx bounds the wait.
 func (a *Agent) Close(ctx context.Context) error {
 	a.mu.Lock()
 	a.closed = true
 	a.latch = false
 	err := a.cancel(session.Cause{Kind: session.Disposed}, true)
 	a.mu.Unlock()
-	return errors.Join(err, a.WhenIdle(ctx))
+	return errors.Join(err, a.WhenIdle(ctx), a.jobs.Close(ctx))
 }
 
 // SetPreset changes what is allowed without asking, from the next call on.
@@ -246,6 +258,19 @@ func (a *Agent) Maintenance(ctx context.Context, job func(context.Context) error
 
 	defer a.finish(act)
 	return job(act.ctx)
+}
+
+// listen returns what the next steer closes. The caller of both holds a.mu.
+func (act *activity) listen() <-chan struct{} {
+	act.steered = make(chan struct{})
+	return act.steered
+}
+
+func (act *activity) steer() {
+	if act.steered != nil {
+		close(act.steered)
+		act.steered = nil
+	}
 }
 
 func newActivity(parent context.Context) *activity {

@@ -38,7 +38,8 @@ func (t *turn) prepare(slot *slot) (body func() tools.Result, err error) {
 		slot.result = *refused
 		return nil, nil
 	}
-	env := tools.Env{Cwd: t.a.o.Cwd, CallID: slot.call.ID, Seen: t.a.log.Seen, Save: t.a.o.Save}
+	slot.yield = make(chan string, 1)
+	env := tools.Env{Cwd: t.a.o.Cwd, CallID: slot.call.ID, Seen: t.a.log.Seen, Save: t.a.o.Save, Jobs: t.a.jobs, Yield: slot.yield}
 	if slot.info.Action, refused = call.Action(env); refused != nil {
 		slot.result = *refused
 		return nil, nil

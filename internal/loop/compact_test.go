@@ -331,7 +331,7 @@ func TestCO12CMP03TheRequestIsThePrefixAndAnInstruction(t *testing.T) {
 	})
 }
 
-func TestCO13AnOverflowMakesRoomOnce(t *testing.T) {
+func TestCO13LLM14AnOverflowMakesRoomOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		plays    []play
 		brackets string

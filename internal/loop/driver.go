@@ -3,13 +3,18 @@ package loop
 import (
 	"context"
 	"slices"
+	"time"
 
 	"dsh/internal/session"
 )
 
 // start makes the idle agent busy with a new driver. The caller holds a.mu.
-func (a *Agent) start() {
+func (a *Agent) start() { a.startAfter(0) }
+
+// startAfter is start with a turn that begins later; what is sent meanwhile is in it.
+func (a *Agent) startAfter(delay time.Duration) {
 	act := newActivity(context.Background())
+	act.delay = delay
 	a.act = act
 	go a.drive(act)
 }
@@ -17,6 +22,12 @@ func (a *Agent) start() {
 // drive runs turns until there is no more to do. After a turn that ended well the
 // queue goes on; after any other it is parked until somebody wakes the agent again.
 func (a *Agent) drive(act *activity) {
+	if act.delay > 0 {
+		select {
+		case <-time.After(act.delay):
+		case <-act.ctx.Done():
+		}
+	}
 	a.o.OnStatus(true)
 	for a.turn(act) {
 		if !a.next(act) {

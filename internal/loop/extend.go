@@ -12,7 +12,7 @@ import (
 // Extensions are the four places where others take part in a turn. Each owns one
 // decision. They are called by the driver, one after another, in slice order; an
 // error ends the turn as failed, and an error after the turn's context has ended
-// counts as the abort. None may write to the log.
+// counts as the abort. None may write to the log, but for what Stopping says.
 type Extensions struct {
 	PreStep      []PreStep
 	Tool         []ToolHook
@@ -66,6 +66,14 @@ type RequestError interface {
 type Stopping struct {
 	Turn   int
 	Reason session.EndReason
+
+	// Record writes a check's own event and syncs the log: what a check does must not
+	// be invisible after a power cut. It is called before TurnStopping returns.
+	Record func(session.VerifyRun) error
+
+	// Steered is closed when the user says something that the turn's next step takes:
+	// the turn goes on whatever the answer is, so a long look is not worth its time.
+	Steered <-chan struct{}
 }
 
 // Ending is the answer to Stopping: input for one more step, or another reason to

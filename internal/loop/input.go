@@ -137,7 +137,24 @@ func (a *Agent) appendSplices(splices []session.InboxSpliced) error {
 		drafts[i] = session.Draft{Data: s}
 	}
 	_, err := a.log.Append(drafts...)
+	a.stir()
 	return err
+}
+
+// stir tells the scheduler to look at the inbox.
+func (a *Agent) stir() {
+	select {
+	case a.stirred <- struct{}{}:
+	default:
+	}
+}
+
+// steered reports whether the user waits for the next step.
+func (a *Agent) steered() bool {
+	box := a.log.Inbox()
+	return slices.ContainsFunc(box.Items(), func(it session.QueueItem) bool {
+		return it.Target == session.NextStep && !it.Held && it.Source.Kind == llm.FromUser
+	})
 }
 
 func pointers(batch []llm.Message) []*llm.Message {

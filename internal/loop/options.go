@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"dsh/internal/jobs"
 	"dsh/internal/llm"
 	"dsh/internal/policy"
 	"dsh/internal/session"
@@ -58,6 +59,12 @@ type Options struct {
 	Retry       RetryPolicy
 	MaxParallel int  // 0: DefaultParallel
 	Asks        bool // a person can answer; otherwise what would ask is denied
+
+	Handover bool // a steer, or Background, makes a running command a job
+	JobLimit int  // of active jobs; 0: jobs.DefaultLimit
+	// Look adds to a revision what is known of the workspace beside the log, in bounded
+	// time. Nil: nothing.
+	Look func(context.Context, jobs.Revision) jobs.Revision
 
 	Extensions Extensions
 

@@ -67,6 +67,7 @@ func (a *Agent) Release(ids ...string) error {
 	if _, err := a.log.Append(session.Draft{Data: session.InboxHeld{IDs: ids, Held: false}}); err != nil {
 		return err
 	}
+	a.stir()
 	if a.act == nil {
 		a.start()
 	} else if a.act.maintenance || a.act.closing || a.act.ctx.Err() != nil {

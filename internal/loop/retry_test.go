@@ -105,7 +105,7 @@ func TestRT01RetryIsLoggedThenWaitedFor(t *testing.T) {
 	})
 }
 
-func TestRT02EmptyAnswerIsRetried(t *testing.T) {
+func TestRT02LLM08EmptyAnswerIsRetried(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFixture(t, []play{broken(llm.CodeEmptyResponse), say("ok")})
 		f.prompt("go")
@@ -113,7 +113,7 @@ func TestRT02EmptyAnswerIsRetried(t *testing.T) {
 	})
 }
 
-func TestRT03FailedAttemptLeavesNothingBehind(t *testing.T) {
+func TestRT03LLM09FailedAttemptLeavesNothingBehind(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		half := func(_ context.Context, _ *llm.Request, yield func(llm.Chunk) bool) {
 			yield(text("half an answer"))
@@ -146,7 +146,7 @@ func TestRT03FailedAttemptLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-func TestRT04WaitsDoubleAndEnd(t *testing.T) {
+func TestRT04LLM15WaitsDoubleAndEnd(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		plays, at := timed(append(repeated(5, broken(llm.CodeServer)), broken(llm.CodeTimeout), say("never")))
 		f := newFixture(t, plays)
@@ -211,7 +211,7 @@ func TestRT05ProviderMayAskForNoWait(t *testing.T) {
 	})
 }
 
-func TestProvidersWaitIsKeptOrGivenUp(t *testing.T) {
+func TestLLM10ProvidersWaitIsKeptOrGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked  time.Duration
 		random float64
@@ -349,7 +349,7 @@ func TestRT11ErrorOnThisSideIsNotRetried(t *testing.T) {
 	})
 }
 
-func TestRT14CancelInTheWait(t *testing.T) {
+func TestRT14LLM19CancelInTheWait(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		plays, at := timed([]play{broken(llm.CodeServer), say("next")})
 		f := newFixture(t, plays)

@@ -1,7 +1,10 @@
 package loop
 
 import (
+	"time"
+
 	"dsh/internal/llm"
+	"dsh/internal/policy"
 	"dsh/internal/session"
 	"dsh/internal/tools"
 )
@@ -13,6 +16,9 @@ type slot struct {
 	exclusive bool
 	final     bool // settled without a body, and not shown to hooks
 	done      bool
+	began     time.Time   // of the body
+	yield     chan string // capacity 1: asks the body to let the turn go on
+	asked     bool        // by a steer
 	info      Call
 	result    tools.Result
 }
@@ -27,7 +33,8 @@ type schedule struct {
 	next    int // the first call not taken up
 	commit  int // the first call without a result in the log
 	running int
-	ends    bool // a result said that the turn need not go on
+	ends    bool   // a result said that the turn need not go on
+	handed  string // the job that a call became
 }
 
 type ended struct {
@@ -92,12 +99,18 @@ func (s *schedule) start() error {
 	if err := s.takeUp(slot); err != nil {
 		return err
 	}
+	if s.handed != "" && !s.t.a.o.Tools.Reads(slot.call.Name) {
+		slot.supersede(s.handed)
+		return nil
+	}
 	body, err := s.t.prepare(slot)
 	if err != nil || body == nil {
 		slot.done = err == nil
 		return err
 	}
 	s.running++
+	slot.began = time.Now()
+	s.t.a.addBody(slot)
 	go func() { s.ended <- ended{i, body()} }()
 	return nil
 }
@@ -115,10 +128,67 @@ func (s *schedule) takeUp(slot *slot) error {
 	return nil
 }
 
+// wait waits for a body to end. Meanwhile it hears the user: see holdsUp.
 func (s *schedule) wait() {
-	e := <-s.ended
+	for {
+		var due <-chan time.Time
+		slot := s.holdsUp()
+		if slot != nil {
+			timer := time.NewTimer(time.Until(slot.began.Add(steerGrace)))
+			defer timer.Stop()
+			due = timer.C
+		}
+		select {
+		case e := <-s.ended:
+			s.end(e)
+			return
+		case <-s.t.a.stirred:
+		case <-due:
+			slot.asked = true
+			slot.askYield(session.HandoverSteer)
+		}
+	}
+}
+
+// holdsUp is the first call that keeps a steer from being read and may be asked to let
+// it: a command, or what nothing may overlap. Nil if there is none.
+func (s *schedule) holdsUp() *slot {
+	if !s.t.a.steered() {
+		return nil
+	}
+	for i := s.commit; i < s.next; i++ {
+		slot := &s.slots[i]
+		exec := slot.info.Action.Class == policy.Exec
+		if !slot.done && !slot.asked && (exec && s.t.a.o.Handover || !exec && slot.exclusive) {
+			return slot
+		}
+	}
+	return nil
+}
+
+// askYield asks a body once; what does not listen is not disturbed.
+func (s *slot) askYield(why string) {
+	select {
+	case s.yield <- why:
+	default:
+	}
+}
+
+func (s *schedule) end(e ended) {
+	slot := &s.slots[e.index]
 	s.running--
-	s.slots[e.index].result, s.slots[e.index].done = e.result, true
+	slot.result, slot.done = e.result, true
+	s.t.a.removeBody(slot)
+	if e.result.Handed != "" {
+		s.handed = e.result.Handed
+	}
+}
+
+// supersede settles a call that would have begun after another became a job: it may
+// rely on what that has not done yet, and the user waits.
+func (s *slot) supersede(job string) {
+	s.result = failed(tools.Superseded, "this call was not started, because an earlier one of the same message became job "+job+", which still runs. Ask for it again if it is still wanted.")
+	s.final, s.done = true, true
 }
 
 func (s *schedule) commitNext() error {

@@ -142,7 +142,8 @@ func (t *turn) mayEnd() (reason session.EndReason, done bool, err error) {
 		return reason, false, err
 	}
 	reason = t.reason()
-	if t.a.hasStepInput() {
+	steered, waits := t.listen()
+	if waits {
 		return reason, false, nil
 	}
 	extensions := t.a.o.Extensions.TurnStopping
@@ -150,7 +151,7 @@ func (t *turn) mayEnd() (reason session.EndReason, done bool, err error) {
 		extensions = nil
 	}
 	for _, ext := range extensions {
-		ending, err := ext.TurnStopping(t.ctx, Stopping{Turn: t.n, Reason: reason})
+		ending, err := ext.TurnStopping(t.ctx, Stopping{Turn: t.n, Reason: reason, Record: t.record, Steered: steered})
 		if err != nil {
 			return reason, false, err
 		}
@@ -167,6 +168,22 @@ func (t *turn) mayEnd() (reason session.EndReason, done bool, err error) {
 		}
 	}
 	return reason, t.a.closeUnlessInput(t.act), nil
+}
+
+// listen returns what a steer closes, or that next-step input waits already; no steer
+// comes between the two.
+func (t *turn) listen() (steered <-chan struct{}, waits bool) {
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	return t.act.listen(), t.a.hasStepInput()
+}
+
+// record writes an event of a check.
+func (t *turn) record(run session.VerifyRun) error {
+	if err := t.a.append(session.Draft{Data: run}); err != nil {
+		return err
+	}
+	return t.a.log.Sync()
 }
 
 func (t *turn) reason() session.EndReason {

@@ -274,7 +274,7 @@ func TestLO22ExtensionFailsThenWorks(t *testing.T) {
 	})
 }
 
-func TestLO23OutputLimit(t *testing.T) {
+func TestLO23LLM06OutputLimit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, []play{cut(text("half"))})
 		f.prompt("go")

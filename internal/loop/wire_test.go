@@ -196,7 +196,7 @@ func TestE44ALoadingModelIsWaitedFor(t *testing.T) {
 }
 
 // What nobody can mend by asking again is asked once.
-func TestNoRetryOfWhatStaysAsItIs(t *testing.T) {
+func TestLLM12LLM13NoRetryOfWhatStaysAsItIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply string
 		code  llm.Code

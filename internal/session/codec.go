@@ -14,6 +14,8 @@ import (
 var ours = map[Type]bool{
 	TypeRequestSent: true, TypePolicyPreset: true, TypePolicyDecision: true, TypePolicyRule: true,
 	TypeInboxHeld: true, TypeTurnBudget: true, TypeWorkspaceChanged: true,
+	TypeJobStarted: true, TypeJobSettled: true,
+	TypeVerifyRun: true,
 }
 
 // kept are the types of the format that dsh knows and does not act on: Raw.
@@ -295,6 +297,9 @@ var payloads = map[Type]func(*reader) Payload{
 	TypeInboxHeld:        as[InboxHeld],
 	TypeTurnBudget:       as[TurnBudget],
 	TypeWorkspaceChanged: as[WorkspaceChanged],
+	TypeJobStarted:       as[JobStarted],
+	TypeJobSettled:       as[JobSettled],
+	TypeVerifyRun:        as[VerifyRun],
 
 	TypeCompactionStart:   func(r *reader) Payload { return r.compactionStart() },
 	TypeCompactionSummary: func(r *reader) Payload { return r.compactionSummary() },

@@ -78,7 +78,7 @@ func TestSEUnknownEventsNeedTheirMark(t *testing.T) {
 
 func TestSEOurOwnEventsCanBeReadBack(t *testing.T) {
 	t.Parallel()
-	s := newScript(t).log(PolicyPreset{"ask"}, Raw{T: "verify/run", Data: json.RawMessage(`{"ok":true}`)}, Raw{T: "plan/mode", Data: json.RawMessage(`{"active":true}`)})
+	s := newScript(t).log(PolicyPreset{"ask"}, Raw{T: "verify/later", Data: json.RawMessage(`{"ok":true}`)}, Raw{T: "plan/mode", Data: json.RawMessage(`{"active":true}`)})
 	for i, want := range []bool{true, true, false} { // the original knows the last
 		if s.evs[i].Ignorable != want {
 			t.Errorf("%s: ignorable is %v", s.evs[i].Type, s.evs[i].Ignorable)

@@ -42,6 +42,9 @@ const (
 	TypeInboxHeld        Type = "inbox/held"
 	TypeTurnBudget       Type = "turn/budget"
 	TypeWorkspaceChanged Type = "workspace/changed"
+	TypeJobStarted       Type = "job/started"
+	TypeJobSettled       Type = "job/settled"
+	TypeVerifyRun        Type = "verify/run"
 )
 
 // Event is one record of the log.
@@ -331,6 +334,8 @@ func (PolicyDecision) Type() Type   { return TypePolicyDecision }
 func (PolicyRule) Type() Type       { return TypePolicyRule }
 func (TurnBudget) Type() Type       { return TypeTurnBudget }
 func (WorkspaceChanged) Type() Type { return TypeWorkspaceChanged }
+func (JobStarted) Type() Type       { return TypeJobStarted }
+func (JobSettled) Type() Type       { return TypeJobSettled }
 func (r Raw) Type() Type            { return r.T }
 
 // EndKind is how a turn ended.

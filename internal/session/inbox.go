@@ -212,11 +212,12 @@ func (b *Inbox) find(id string) (Target, int) {
 	return "", -1
 }
 
-// unheld are the ids that a claim would not skip.
+// unheld are the ids that a claim would not skip, without the notes of jobs: what they
+// say is no less true after a crash, and nobody would know to release them.
 func (b *Inbox) unheld() []string {
 	var ids []string
 	for _, it := range b.Items() {
-		if !it.Held {
+		if !it.Held && it.Source.Form != FormJob {
 			ids = append(ids, it.ID)
 		}
 	}

@@ -27,6 +27,9 @@ type order struct {
 	approvals  []approval // that wait for their decision
 	compaction string     // the open one; "" none
 	provider   string     // of the header in force
+
+	checks   int  // verifications of the turn
+	checking bool // the last of them runs
 }
 
 type approval struct{ id, callID string }
@@ -86,6 +89,8 @@ func (o *order) check(ev *Event) error {
 		}
 	case CompactionStart, CompactionSummary, CompactionEnd, CompactionPrune:
 		return o.checkCompaction(p)
+	case VerifyRun:
+		return o.checkVerify(&p)
 	case Raw:
 		if p.T == typeTodoWrite {
 			return o.inTurn()
@@ -257,6 +262,7 @@ func (o *order) apply(ev *Event) {
 	switch p := ev.Data.(type) {
 	case TurnStart:
 		o.turn, o.turnOpen, o.step, o.stepOpen = p.Turn, true, 0, false
+		o.checks, o.checking = 0, false
 	case TurnEnd:
 		o.turnOpen, o.stepOpen = false, false
 		o.endStep()
@@ -294,6 +300,8 @@ func (o *order) apply(ev *Event) {
 		o.compaction = p.CompactionID
 	case CompactionEnd:
 		o.compaction = ""
+	case VerifyRun:
+		o.checks, o.checking = p.Attempt, p.Verdict == VerifyRunning
 	case EndSeed:
 		o.approvals, o.compaction = nil, "" // of a dead life
 	default:

@@ -4,7 +4,7 @@ import "slices"
 
 // closers drafts what makes a log whole again after its writer died: what had been
 // streamed of an answer, results for the open step's calls, the ends of step and
-// turn. Claimed messages that never entered a step go back to their queues, and all
+// turn, and of the jobs. Claimed messages that never entered a step go back to their queues, and all
 // that waits is held: nothing runs by itself after a resume. The drafts depend on
 // the log alone, and a log that has them needs no others.
 func closers(f *fold) []Draft {
@@ -25,7 +25,7 @@ func closers(f *fold) []Draft {
 	if ids = slices.Concat(ids, f.inbox.unheld()); len(ids) > 0 {
 		drafts = append(drafts, Draft{Data: InboxHeld{IDs: ids, Held: true}})
 	}
-	return drafts
+	return append(drafts, lostJobs(f)...)
 }
 
 func closeStep(f *fold) []Draft {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Opened says what Open had to do. All of it is in the log by now.
@@ -15,6 +16,7 @@ type Opened struct {
 	Closed     []Event     // what closed a turn that a crash left open
 	Requeued   []QueueItem // claimed before the crash, never seen by the model, waiting again
 	Held       []QueueItem // everything that waits: it is sent only when the user says so
+	Lost       []string    // ids of the jobs that died with the process
 	CopiedFrom string      // the log that was copied into the store; "" when it was there
 }
 
@@ -121,6 +123,8 @@ func (l *Log) repair(opened *Opened) error {
 			for _, m := range p.Inserted {
 				requeued[m.ID] = true
 			}
+		case JobSettled:
+			opened.Lost = append(opened.Lost, p.ID)
 		case InboxHeld:
 		default:
 			opened.Closed = append(opened.Closed, ev)
@@ -130,7 +134,7 @@ func (l *Log) repair(opened *Opened) error {
 		if item.Held {
 			opened.Held = append(opened.Held, item)
 		}
-		if requeued[item.ID] {
+		if requeued[item.ID] && !strings.HasPrefix(item.ID, lostNotice) {
 			opened.Requeued = append(opened.Requeued, item)
 		}
 	}

@@ -20,6 +20,8 @@ func checkShape(ev *Event) error {
 		return checkRequestHeader(&p)
 	case TurnEnd:
 		return checkEndReason(&p.Reason)
+	case VerifyRun:
+		return checkVerifyShape(&p)
 	}
 	return nil
 }

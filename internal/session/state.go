@@ -33,7 +33,11 @@ type State struct {
 	Changed  []string               // files that results changed, in the order of first change
 	Refused  []Refusal
 	LastTool string
-	Todos    []Todo // the last list written
+	Todos    []Todo     // the last list written
+	Verify   *VerifyRun // the last one; nil before the first
+	Jobs     []JobInfo
+	Alone    int // turns since the last one with a message of the user
+	Changes  int // of the workspace, by results and by calls that are not plainly read-only
 
 	Usage    llm.Usage            // of all answers, and of summaries
 	Models   map[string]llm.Usage // by model
@@ -47,8 +51,9 @@ type State struct {
 	Retries  int     // of the open step
 	Attempts int     // requests of the open step
 
-	changed map[string]bool // Changed, to look up
-	sent    int64           // when the last request was
+	changed map[string]bool   // Changed, to look up
+	sent    int64             // when the last request was
+	allowed map[string]Effect // calls of the open step that may run
 }
 
 // Todo is one entry of the plan that the model keeps.
@@ -66,6 +71,7 @@ type TurnUse struct {
 	Usage    llm.Usage
 	Bill     llm.Bill
 	Warned   []TurnBudget // budgets that the model was told about, or that ended the turn
+	Work     Work
 }
 
 // typeTodoWrite is kept as Raw.
@@ -74,9 +80,11 @@ const typeTodoWrite Type = "todo/write"
 func (s *State) clone() State {
 	c := *s
 	c.Seen, c.Models = maps.Clone(s.Seen), maps.Clone(s.Models)
-	c.changed = nil // a copy is only read
+	c.changed, c.allowed = nil, nil // a copy is only read
 	c.Rules, c.Refused = slices.Clip(s.Rules), slices.Clip(s.Refused)
 	c.Changed, c.ThisTurn.Warned = slices.Clip(s.Changed), slices.Clip(s.ThisTurn.Warned)
+	c.Jobs = slices.Clip(s.Jobs)
+	c.ThisTurn.Work.Changed, c.ThisTurn.Work.known = slices.Clip(s.ThisTurn.Work.Changed), nil
 	c.Usage, c.ThisTurn.Usage = addUsage(llm.Usage{}, s.Usage), addUsage(llm.Usage{}, s.ThisTurn.Usage)
 	return c
 }
@@ -87,15 +95,26 @@ func (s *State) apply(ev *Event) {
 	switch p := ev.Data.(type) {
 	case TurnStart:
 		s.Turn, s.TurnOpen, s.Step, s.StepOpen = p.Turn, true, 0, false
-		s.ThisTurn = TurnUse{Started: ev.Time}
+		s.Alone++
+		work := s.ThisTurn.Work
+		work.begin(s.LastEnd, ev.Time)
+		s.ThisTurn = TurnUse{Started: ev.Time, Work: work}
 	case TurnEnd:
+		s.endVerify()
 		s.TurnOpen, s.StepOpen, s.LastEnd = false, false, &p.Reason
 	case StepStart:
 		s.Step, s.StepOpen, s.Retries, s.Attempts = p.Step, true, 0, 0
+		clear(s.allowed)
 		s.Steps++
 		s.ThisTurn.Steps++
 	case StepEnd:
 		s.StepOpen = false
+	case UserMessage:
+		if p.Source.Kind == llm.FromUser {
+			s.Alone = 0
+		}
+	case JobStarted, JobSettled:
+		s.applyJob(ev)
 	case RequestHeader:
 		s.Header, s.HeaderSeq = &p.Header, ev.Seq
 	case RequestContext:
@@ -143,7 +162,17 @@ func (s *State) applySetting(data Payload) {
 		if p.T == typeTodoWrite && json.Unmarshal(p.Data, &list) == nil {
 			s.Todos = list.Todos
 		}
+	case PolicyDecision:
+		if p.Decision == Allow && p.Effect != EffectRead {
+			s.Changes++
+		}
+		s.decided(&p)
+	case VerifyRun:
+		s.Verify = &p
+		s.ThisTurn.Work.checked(p.Verdict)
 	case WorkspaceChanged:
+		s.Changes++
+		s.ThisTurn.Work.changed(p.Path)
 		if !s.changed[p.Path] {
 			if s.changed == nil {
 				s.changed = map[string]bool{}
@@ -178,7 +207,34 @@ func (s *State) spend(u *llm.Usage, provider, model string) {
 	s.Models[model] = addUsage(s.Models[model], *u)
 }
 
+// decided notes what an allowed call may do.
+func (s *State) decided(p *PolicyDecision) {
+	if p.Decision != Allow || p.Effect == EffectRead {
+		return
+	}
+	if s.allowed == nil {
+		s.allowed = map[string]Effect{}
+	}
+	s.allowed[p.CallID] = p.Effect
+}
+
+// endVerify: the turn ended while its check ran.
+func (s *State) endVerify() {
+	if s.Verify != nil && s.Verify.Verdict == VerifyRunning {
+		lost := *s.Verify
+		lost.Verdict = VerifyLost
+		s.Verify = &lost
+	}
+}
+
 func (s *State) result(ev *Event, p *ToolResult) {
+	if effect, ok := s.allowed[p.Message.Source.CallID]; ok && !ev.Replaces() {
+		code := ""
+		if p.Error != nil {
+			code = p.Error.Code
+		}
+		s.ThisTurn.Work.ran(effect, code)
+	}
 	meta, ok := DecodeMeta(p.Meta)
 	if !ok || ev.Surface == nil || ev.Surface.Replace {
 		return

@@ -1,6 +1,10 @@
 package session
 
-import "dsh/internal/llm"
+import (
+	"slices"
+
+	"dsh/internal/llm"
+)
 
 // What follows are views of the folds, each true at one moment. What they return is
 // a copy, or shared and immutable.
@@ -82,6 +86,28 @@ func (l *Log) Seen(path string) (v FileVersion, ok bool) {
 	defer l.mu.Unlock()
 	v, ok = l.fold.state.Seen[path]
 	return v, ok
+}
+
+// Jobs are all jobs of the session, in the order of their starts. The caller must not
+// change them.
+func (l *Log) Jobs() []JobInfo {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clip(l.fold.state.Jobs)
+}
+
+// Alone is the number of turns since the last one with a message of the user.
+func (l *Log) Alone() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fold.state.Alone
+}
+
+// Changes counts the changes of the workspace by this session, as far as dsh knows.
+func (l *Log) Changes() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fold.state.Changes
 }
 
 // LastTurn is the number of the last turn that started, 0 before the first.

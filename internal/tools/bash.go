@@ -28,12 +28,15 @@ const (
 	maxArgument = 100 << 10
 )
 
-var bashSchema = json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{
+const bashSchema = `{"type":"object","properties":{
 "command":{"type":"string","description":"what bash runs"},
 "description":{"type":"string","description":"what it does, in 5 to 10 words, for the user"},
 "timeoutMs":{"type":"number","minimum":1,"description":"default %d, maximum %d"},
-"workdir":{"type":"string","description":"directory to run in (default: the working directory)"}},
-"required":["command","description"]}`, defaultTimeout.Milliseconds(), maxTimeout.Milliseconds()))
+"workdir":{"type":"string","description":"directory to run in (default: the working directory)"}%s},
+"required":["command","description"]}`
+
+const backgroundSchema = `,
+"run_in_background":{"type":"boolean","description":"start a job and go on; no timeout"}`
 
 // BashOptions are what Bash needs.
 type BashOptions struct {
@@ -41,6 +44,10 @@ type BashOptions struct {
 	Env  []string // the whole environment of commands: see jobs.Environ
 	Root string   // the project: commands run here when the session's directory is gone
 	Dir  string   // for commands too long to be an argument; made when there is one
+
+	Background bool          // offer run_in_background
+	Auto       time.Duration // after which a command becomes a job; 0 is never
+	KeepLate   bool          // a command becomes a job at its timeout, rather than being ended
 }
 
 type bashTool struct {
@@ -55,32 +62,42 @@ type bashArgs struct {
 	Description string          `json:"description"`
 	TimeoutMs   *float64        `json:"timeoutMs"`
 	Workdir     string          `json:"workdir"`
-	Background  json.RawMessage `json:"run_in_background"` // not offered; a model may know it from elsewhere
+	Background  json.RawMessage `json:"run_in_background"` // when it is not offered, a model may know it from elsewhere
 }
 
-// Bash is the tool that runs a command in a fresh shell and waits for its end. The
-// command's descendants end with it.
+// Bash is the tool that runs a command in a fresh shell and waits for its end, or has
+// it go on as a job. The command's descendants end with it.
 func Bash(o BashOptions) Tool { return &bashTool{o: o} }
 
 func (*bashTool) Name() string { return "bash" }
 
-func (*bashTool) Description() string {
+func (b *bashTool) Description() string {
+	jobs := ""
+	if b.o.Background {
+		jobs = " Use run_in_background for servers, and for what takes minutes while there is other work: it returns a job id at once, and you are told when the job ends."
+	}
 	return "Run a command with bash in a fresh shell: nothing but files stays for the next call (use workdir, not cd), stdin is empty, and there is no terminal. " +
 		"stdout and stderr come as written; a long output is cut in the middle and kept in a file. " +
-		"Look at the last line: [exit code: N] says that it failed. What it leaves running in the background is ended."
+		"Look at the last line: [exit code: N] says that it failed. What it leaves running with & is ended." + jobs
 }
 
-func (*bashTool) Schema() json.RawMessage { return bashSchema }
+func (b *bashTool) Schema() json.RawMessage {
+	more := ""
+	if b.o.Background {
+		more = backgroundSchema
+	}
+	return json.RawMessage(fmt.Sprintf(bashSchema, defaultTimeout.Milliseconds(), maxTimeout.Milliseconds(), more))
+}
 
 func (*bashTool) Class() policy.Class { return policy.Exec }
 
 func (*bashTool) Concurrent(args json.RawMessage) bool {
 	var a bashArgs
-	return decode(args, &a) == nil && policy.ReadsOnly(a.Command)
+	return decode(args, &a) == nil && policy.ReadsOnly(a.Command) && !a.background()
 }
 
 func (b *bashTool) Action(env Env, args json.RawMessage) (policy.Action, error) {
-	a, err := bashArgsOf(args)
+	a, err := b.argsOf(args)
 	if err != nil {
 		return policy.Action{}, err
 	}
@@ -91,8 +108,17 @@ func (b *bashTool) Action(env Env, args json.RawMessage) (policy.Action, error) 
 	return policy.Action{Command: a.Command, Target: a.Command, Paths: []string{where.real}}, nil
 }
 
-// bashArgsOf reads arguments and refuses those that can only be mistakes.
-func bashArgsOf(args json.RawMessage) (a bashArgs, err error) {
+// background is as lenient as models are.
+func (a *bashArgs) background() bool {
+	switch string(a.Background) {
+	case "", "false", "null":
+		return false
+	}
+	return true
+}
+
+// argsOf reads arguments and refuses those that can only be mistakes.
+func (b *bashTool) argsOf(args json.RawMessage) (a bashArgs, err error) {
 	if err := decode(args, &a); err != nil {
 		return a, err
 	}
@@ -103,7 +129,7 @@ func bashArgsOf(args json.RawMessage) (a bashArgs, err error) {
 		return a, fail(InvalidArgs, "description is blank: say in 5 to 10 words what the command does")
 	case strings.ContainsRune(a.Command, 0) || strings.ContainsRune(a.Workdir, 0):
 		return a, fail(InvalidArgs, "command or workdir holds a NUL character")
-	case len(a.Background) > 0 && string(a.Background) != "false" && string(a.Background) != "null":
+	case a.background() && !b.o.Background:
 		return a, fail(InvalidArgs, "run_in_background is not available: the command was not run. Run it without, with a timeoutMs that is long enough.")
 	}
 	return a, nil
@@ -141,7 +167,7 @@ func isDir(path string) bool {
 }
 
 func (b *bashTool) Run(ctx context.Context, env Env, args json.RawMessage) (Result, error) {
-	a, err := bashArgsOf(args)
+	a, err := b.argsOf(args)
 	if err != nil {
 		return Result{}, err
 	}
@@ -152,21 +178,31 @@ func (b *bashTool) Run(ctx context.Context, env Env, args json.RawMessage) (Resu
 	if err := where.judgedToo(env); err != nil {
 		return Result{}, err
 	}
-	argv, remove, err := b.argv(a.Command)
+	if a.background() {
+		return b.background(env, &a, where)
+	}
+	p, err := b.start(env, &a, where)
 	if err != nil {
 		return Result{}, err
 	}
-	defer remove()
-	p, err := b.o.Jobs.Start(jobs.Command{Argv: argv, Dir: where.abs, Env: b.environ(a.Command), Timeout: a.timeout(), Label: a.Command, ID: env.CallID})
+	return b.attend(ctx, env, &a, p, b.once(where.note)), nil
+}
+
+// start starts the command. It has no timeout yet: who waits for it has.
+func (b *bashTool) start(env Env, a *bashArgs, where place) (*jobs.Process, error) {
+	argv, remove, err := b.argv(a.Command)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.o.Jobs.Start(jobs.Command{Argv: argv, Dir: where.abs, Env: b.environ(a.Command), Label: a.Command, ID: env.CallID, Ended: remove})
+	if err == nil {
+		return p, nil
+	}
+	remove()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w. dsh runs commands with bash, and no other shell in its place", err)
 	}
-	if err != nil {
-		return Result{}, fail(SpawnFailed, "%v", err)
-	}
-	r, err := p.Wait(ctx)
-	o := ending{Result: r, args: a, lost: err, note: b.once(where.note)}
-	return o.result(), nil
+	return nil, fail(SpawnFailed, "%v", err)
 }
 
 // timeout is the call's own, within bounds.

@@ -573,3 +573,36 @@ func TestActionNamesTheDirectory(t *testing.T) {
 		t.Errorf("it ran elsewhere than was judged: %q", r.Text)
 	}
 }
+
+// TestBSH45AJobHasACardOfItsOwn: nothing of it has ended yet.
+func TestBSH45AJobHasACardOfItsOwn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	table := newTable(t, b.path("out"))
+	b.reg = shellTools(t, BashOptions{Jobs: table, Root: b.dir, Dir: b.path("out"), Env: jobs.Environ(os.Environ()), Background: true})
+	registry := jobs.NewRegistry(jobs.RegistryOptions{Hooks: jobs.Hooks{
+		Started: func(session.JobStarted) error { return nil },
+		Settled: func(*jobs.Job, session.JobSettled) {},
+		Known:   func(string) {},
+	}})
+	call, bad := b.reg.Prepare("bash", args("command", "exit 3", "description", "Fail", "run_in_background", true))
+	if bad != nil {
+		t.Fatal(bad.Text)
+	}
+	env := b.env()
+	env.Jobs = registry
+	if _, bad := call.Action(env); bad != nil {
+		t.Fatal(bad.Text)
+	}
+	r := call.Run(t.Context(), env)
+	if err := registry.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if r.IsError || r.Text != "started background job bash-1" {
+		t.Errorf("%+v", r)
+	}
+	d := b.reg.Present("bash", args("command", "exit 3", "description", "Fail", "run_in_background", true), logged(r))
+	if d.Kind != session.ShowJob || d.Target != "exit 3" || strings.Join(d.Facts, " ") != "bash-1" || d.Command != nil {
+		t.Errorf("%+v", d)
+	}
+}

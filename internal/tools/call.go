@@ -46,8 +46,9 @@ func (c *Call) Action(env Env) (a policy.Action, bad *Result) {
 }
 
 // Run runs the tool and always has a result. An error, or a panic, becomes a text
-// that begins with "Error: ". If ctx is cancelled, a success is reported as Aborted
-// (its Meta, Changed and Contexts stay true) and a failure keeps its own text. Text
+// that begins with "Error: ". If ctx is cancelled, a success that does not stand is
+// reported as Aborted (its Meta, Changed and Contexts stay true) and a failure keeps
+// its own text. Text
 // is valid UTF-8 without NUL, and bounded.
 func (c *Call) Run(ctx context.Context, env Env) Result {
 	env.judged = c.judged
@@ -55,7 +56,7 @@ func (c *Call) Run(ctx context.Context, env Env) Result {
 	if err != nil {
 		bad := errorResult(err)
 		res.Text, res.Blocks, res.IsError, res.Code = bad.Text, nil, true, bad.Code
-	} else if ctx.Err() != nil && !res.IsError {
+	} else if ctx.Err() != nil && !res.IsError && !res.Stands {
 		res = abortedAfter(res)
 	}
 	if res.Text = clean(res.Text); !res.Bounded {

@@ -20,6 +20,11 @@ const (
 	SpawnFailed = "SPAWN_FAILED" // the command was not started
 	ProcessLost = "PROCESS_LOST" // the command was started, and nobody saw how it ended
 
+	JobUnknown = "JOB_UNKNOWN" // no job of this agent has the id
+	JobLimit   = "JOB_LIMIT"   // too many are active; nothing was started
+	JobsClosed = "JOBS_CLOSED" // there can be none (any more)
+	Superseded = "SUPERSEDED"  // an earlier call of the message became a job; nothing was started
+
 	FSNotFound      = "FS_NOT_FOUND"
 	FSNotDirectory  = "FS_NOT_DIRECTORY"
 	FSNotRegular    = "FS_NOT_REGULAR_FILE"

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"dsh/internal/jobs"
 	"dsh/internal/session"
 )
@@ -95,15 +93,7 @@ func (o *ending) whole() string {
 	return o.Artifact
 }
 
-func (o *ending) signal() string {
-	if o.Exit.Signal == 0 {
-		return ""
-	}
-	if name := unix.SignalName(o.Exit.Signal); name != "" {
-		return name
-	}
-	return strconv.Itoa(int(o.Exit.Signal))
-}
+func (o *ending) signal() string { return jobs.SignalName(o.Exit) }
 
 // card is what the log keeps for people beside the result.
 func (o *ending) card() *session.Display {
@@ -161,6 +151,10 @@ func commandCard(a bashArgs, r *session.ToolResult) session.Display {
 	}
 	stored, ok := storedDisplay(r)
 	switch {
+	case ok && stored.Kind == session.ShowJob: // it has not ended
+		d = stored
+		d.Target, d.Text = a.Command, resultText(r)
+		return d
 	case ok && stored.Command != nil:
 		d.Facts, d.Command = stored.Facts, stored.Command
 		d.Text = resultText(r)

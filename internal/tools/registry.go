@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dsh/internal/llm"
+	"dsh/internal/policy"
 )
 
 // Registry is the set of tools of a session. It does not change after New, and is
@@ -76,6 +77,12 @@ func (r *Registry) Names() []string {
 		names[i] = e.Name()
 	}
 	return names
+}
+
+// Reads reports whether a name is that of a tool without side effects.
+func (r *Registry) Reads(name string) bool {
+	e := r.find(name)
+	return e != nil && e.Class() == policy.Read
 }
 
 // Concurrent reports whether a call may overlap others. Whatever is unclear may not:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"dsh/internal/jobs"
 	"dsh/internal/llm"
 	"dsh/internal/policy"
 	"dsh/internal/session"
@@ -44,6 +45,13 @@ type Env struct {
 	// The kind is for people: lower-case letters. Nil: there is no place to keep it.
 	Save func(kind string, write func(io.Writer) error) (path string, err error)
 
+	// Jobs are the background work of the agent that makes the call. Nil: it can have
+	// none.
+	Jobs *jobs.Registry
+	// Yield asks a call that waits to let the turn go on, once: see session.HandoverSteer
+	// for the words. A call that does not wait long need not listen. Nil: nobody asks.
+	Yield <-chan string
+
 	judged []string // the paths policy judged; set by Call.Run
 }
 
@@ -59,6 +67,11 @@ type Result struct {
 
 	Contexts []llm.Message // notes that join the next step
 	EndsTurn bool          // the model need not be asked again
+
+	// Handed is the job that the call became before its end: what comes after it in the
+	// same message may rely on more than there is.
+	Handed string
+	Stands bool // a cancel that came meanwhile takes nothing back
 }
 
 // Error is a failure that the model can act on: its text is the result.

@@ -154,6 +154,9 @@ func (m *model) showStatus() tea.Cmd {
 	if percent, ok := p.inUse.Percent(); ok {
 		rows = append(rows, fmt.Sprintf("context      %d%% of %s tokens", percent, amount(p.inUse.Window)))
 	}
+	if p.checked != "" {
+		rows = append(rows, "check        "+p.checked)
+	}
 	for _, row := range rows {
 		m.say(termtext.Line(row))
 	}

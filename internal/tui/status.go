@@ -22,6 +22,7 @@ const (
 	phaseRetrying  phase = "Retrying"
 	phaseStopping  phase = "Stopping"
 	phaseCompact   phase = "Compacting"
+	phaseVerifying phase = "Verifying"
 )
 
 // stallAfter is how long a provider may be silent before the running line says so.
@@ -39,6 +40,7 @@ type progress struct {
 	until   time.Time // of a retry's wait
 	title   string
 	first   string // the beginning of the first prompt
+	checked string // what came of the last verification
 }
 
 func (p *progress) apply(ev *session.Event) {
@@ -73,6 +75,12 @@ func (p *progress) apply(ev *session.Event) {
 		p.phase, p.until = phaseRetrying, at.Add(time.Duration(data.DelayMs)*time.Millisecond)
 	case session.RetryStarted:
 		p.phase, p.heard = phaseWaiting, at
+	case session.VerifyRun:
+		p.checked = data.Summary()
+		if p.phase = phaseWaiting; data.Verdict == session.VerifyRunning {
+			p.phase = phaseVerifying
+		}
+		p.heard = at
 	case session.PolicyPreset:
 		p.preset = data.Preset
 	case session.Title:

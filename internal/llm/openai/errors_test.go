@@ -112,7 +112,7 @@ func TestErrorAnswers(t *testing.T) {
 	}
 }
 
-func TestErrorsInsideStreams(t *testing.T) {
+func TestLLM07ErrorsInsideStreams(t *testing.T) {
 	t.Parallel()
 	runCases(t, []wireCase{
 		{name: "E16 OpenRouter", stream: contentA + raw(`{"id":"g","error":{"code":502,"message":"Provider disconnected","metadata":{"error_type":"provider_unavailable"}},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`) + dd, text: "a", code: llm.CodeServer, says: "model.test (502): Provider disconnected"},

@@ -334,7 +334,7 @@ func TestT22NamesAreExactButForOnePrefix(t *testing.T) {
 	}
 }
 
-func TestUsage(t *testing.T) {
+func TestLLM16Usage(t *testing.T) {
 	t.Parallel()
 	const details = `"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_tokens_details":{"cached_tokens":80},"completion_tokens_details":{"reasoning_tokens":5}`
 	done := func(s string) string { return contentA + ff("stop") + s + dd }

@@ -180,6 +180,7 @@ func (p *Projection) closeCompaction(ev *session.Event, s State) {
 func (p *Projection) turnEnd(ev *session.Event, d *session.TurnEnd) {
 	p.closeStep(ev)
 	p.closeCompaction(ev, Stopped)
+	p.loseVerification(ev)
 	p.turnOpen, p.warned = false, 0
 	if d.Reason.Kind == session.Completed {
 		return
@@ -266,6 +267,8 @@ func failureEnd(f *llm.Failure) string {
 		return "Context is full. /compact makes room, /new starts over."
 	case llm.CodeContentFilter:
 		return "The provider stopped the answer (content filter)."
+	case session.CodeUnverified:
+		return "Unverified: " + sentence(f.Message, "the check did not pass")
 	case llm.CodeInvalidRequest:
 		return "The provider refused the request" + status + ": " + sentence(f.Message, "no reason given")
 	}

@@ -26,6 +26,7 @@ type Projection struct {
 	allowed string            // call id of the last approval, until something else happens
 	retry   int               // index+1 of the notice of the retries, while it is live
 	compact int               // index+1 of the notice of a compaction, while it is live
+	verify  int               // index+1 of the notice of a verification, while it is live
 	warned  int               // budgets of which the model is still to be told
 	inbox   inbox
 }
@@ -76,6 +77,7 @@ func (p *Projection) apply(ev *session.Event) {
 	case session.EndSeed:
 		p.closeStep(ev)
 		p.closeCompaction(ev, Stopped)
+		p.loseVerification(ev)
 		p.turnOpen = false
 	case session.RequestSent:
 		p.dropStream()
@@ -106,6 +108,8 @@ func (p *Projection) apply(ev *session.Event) {
 		p.inbox.hold(&d)
 	case session.CompactionStart, session.CompactionSummary, session.CompactionEnd:
 		p.compaction(ev)
+	case session.VerifyRun:
+		p.verification(ev, &d)
 	case session.CompactionPrune:
 		// people see the result as it was
 	default:
