@@ -19,6 +19,9 @@ const (
 // errBinary says that a file is not text.
 var errBinary = errors.New("binary file")
 
+// errEnough ends the scan of a file of which no more is asked.
+var errEnough = errors.New("enough was found")
+
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // scanner looks for the lines of one file after the other. It is used by one goroutine
@@ -56,6 +59,9 @@ func (s *scanner) file(path string) (Hits, error) {
 	err = s.scan(func(b []byte) (int, error) {
 		return ignoringEINTR(func() (int, error) { return syscall.Read(fd, b) })
 	})
+	if err == errEnough {
+		err = nil
+	}
 	return s.hits, err
 }
 
@@ -138,6 +144,9 @@ func (s *scanner) lines(at, end int, cut bool) error {
 		}
 		if !inside || s.shown != s.number {
 			s.hits.Count++
+			if s.q.First {
+				return errEnough
+			}
 			if err := s.add(s.number, text[from:to], true); err != nil {
 				return err
 			}
@@ -232,15 +241,31 @@ func (s *scanner) add(number int, text []byte, match bool) error {
 	text = bytes.TrimSuffix(text, []byte("\r"))
 	l := Line{Number: number, Match: match}
 	if len(text) > maxLine {
-		n := maxLine
-		for n > maxLine-utf8.UTFMax && !utf8.RuneStart(text[n]) {
-			n--
-		}
-		text, l.Cut = text[:n], true
+		l.Text, l.Cut = s.head(text), true
+	} else {
+		l.Text = strings.ToValidUTF8(string(text), string(utf8.RuneError))
 	}
-	l.Text = strings.ToValidUTF8(string(text), string(utf8.RuneError))
 	s.hits.Lines = append(s.hits.Lines, l)
 	return s.keep(l.Text)
+}
+
+// head is the beginning of a line that is too long.
+func (s *scanner) head(text []byte) string {
+	seen := strings.ToValidUTF8(string(text[:min(len(text), maxLine+beyond)]), string(utf8.RuneError))
+	n := maxLine
+	if s.q.Clean != nil {
+		seen = s.q.Clean(seen)
+		if len(text) > maxLine+beyond { // what Clean did not see the end of is not shown
+			n = min(n, max(len(seen)-beyond, 0))
+		}
+	}
+	if len(seen) <= n {
+		return seen
+	}
+	for n > 0 && !utf8.RuneStart(seen[n]) {
+		n--
+	}
+	return seen[:n]
 }
 
 func ignoringEINTR(call func() (int, error)) (int, error) {

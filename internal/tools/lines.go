@@ -7,12 +7,17 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"dsh/internal/redact"
 )
 
 const (
 	maxReadLines = 2000     // lines of one read, also the default
 	maxReadBytes = 50 << 10 // of the lines' text
 	maxLineChars = 2000     // of one line; what is cut is said
+	// lineBeyond is how much of a line behind what is shown is looked at for secrets, in
+	// bytes: the most it takes to know one that begins before.
+	lineBeyond = redact.MaxHeld
 )
 
 var utf8BOM = []byte("\xef\xbb\xbf")
@@ -20,7 +25,8 @@ var utf8BOM = []byte("\xef\xbb\xbf")
 // view is the part of a text file that a read shows. Its memory is bounded by the
 // limits above, whatever the file is like.
 type view struct {
-	first, limit int // the lines asked for, from 1
+	first, limit int                 // the lines asked for, from 1
+	clean        func(string) string // takes secrets out of a line that is cut
 
 	text   strings.Builder // numbered lines
 	shown  int             // how many
@@ -103,7 +109,7 @@ func (v *view) add(part []byte) {
 	if number := v.total + 1; v.capped || number < v.first || number >= v.first+v.limit {
 		return
 	}
-	const enough = maxLineChars*utf8.UTFMax + 1
+	const enough = maxLineChars*utf8.UTFMax + lineBeyond + 1
 	if room := enough - len(v.line); len(part) > room {
 		part, v.cut = part[:room], true
 	}
@@ -121,7 +127,7 @@ func (v *view) endLine() {
 		line = strings.TrimSuffix(line, "\r")
 	}
 	if cut || utf8.RuneCountInString(line) > maxLineChars {
-		line = headChars(line, maxLineChars) + fmt.Sprintf(" [line cut after %d characters]", maxLineChars)
+		line = v.head(line, cut) + fmt.Sprintf(" [line cut after %d characters]", maxLineChars)
 	}
 	if v.bytes+len(line)+1 > maxReadBytes {
 		v.capped = true
@@ -130,6 +136,15 @@ func (v *view) endLine() {
 	v.bytes += len(line) + 1
 	v.shown++
 	fmt.Fprintf(&v.text, "%d: %s\n", v.total, line)
+}
+
+// head is the beginning of a line that is too long, or of as much of it as was kept.
+func (v *view) head(line string, cut bool) string {
+	line = v.clean(line)
+	if cut { // a secret whose end was not kept
+		line = headBytes(line, max(len(line)-lineBeyond, 0))
+	}
+	return headChars(line, maxLineChars)
 }
 
 func (v *view) end() {
