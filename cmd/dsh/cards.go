@@ -39,18 +39,22 @@ func (c *cards) result(p *session.ToolResult) (line string, body []string) {
 	call := c.calls[id]
 	delete(c.calls, id)
 	d := c.present(call.Name, call.Arguments, p)
-	if d.Kind == session.ShowCommand && p.Error == nil {
+	switch {
+	case p.Error != nil:
+	case d.Kind == session.ShowCommand:
 		body = outputLines(d)
+	case d.Kind == session.ShowTodo && d.Text != "":
+		body = strings.Split(d.Text, "\n")
 	}
 	return cardLine(d), body
 }
 
 func cardLine(d session.Display) string {
-	line := "  " + d.Verb + " " + shortTarget(d.Target)
+	line := strings.TrimRight("  "+d.Verb+" "+shortTarget(d.Target), " ")
 	for _, fact := range d.Facts {
 		line += " · " + fact
 	}
-	return strings.TrimRight(line, " ")
+	return line
 }
 
 // shortTarget is a target on one line.

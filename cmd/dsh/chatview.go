@@ -35,6 +35,10 @@ func (v *chatView) events(events []session.Event) {
 
 func (v *chatView) event(ev *session.Event) {
 	switch p := ev.Data.(type) {
+	case session.UserMessage:
+		for _, line := range instructionProblems(ev) {
+			v.note(line)
+		}
 	case session.StepStart:
 		v.streams.Reset()
 		v.thinks = false

@@ -81,6 +81,8 @@ type engine struct {
 	stay  context.Context // ends when nobody waits for jobs any more
 	leave context.CancelFunc
 
+	instructions *prompt.Instructions // nil: none
+
 	hidden   *secrets
 	commands *commands
 	verify   string          // the command that checks a turn, "" none
@@ -138,6 +140,11 @@ func (e *engine) open(s streams, o engineOptions) error {
 	if err != nil {
 		return err
 	}
+	real, err := filepath.EvalSymlinks(cwd)
+	if err != nil {
+		return fmt.Errorf("the working directory is gone: change to another (%w)", err)
+	}
+	e.instructions = &prompt.Instructions{User: paths.Instructions, Root: paths.Project, Cwd: real}
 	return e.start(s, settings, route, rules, cwd, o)
 }
 
@@ -148,7 +155,7 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 	e.stop = append(e.stop, e.commands.close)
 	var err error
 	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace, o)), tools.Read(), tools.Write(), tools.Edit(),
-		tools.JobOutput(), tools.JobList(), tools.JobKill()); err != nil {
+		tools.JobOutput(), tools.JobList(), tools.JobKill(), tools.Todo()); err != nil {
 		return err
 	}
 	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset
@@ -163,6 +170,8 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		Environment: func() llm.Message {
 			return prompt.EnvMessage(prompt.Gather(cwd, s.getenv, time.Now()))
 		},
+		Instructions: e.instructions,
+
 		Budgets: loop.Budgets{Steps: settings.MaxSteps, Time: settings.MaxTime},
 		Retry:   loop.RetryPolicy{Attempts: settings.RetryMaxAttempts, HeaderCap: settings.RetryMaxWait},
 

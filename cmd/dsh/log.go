@@ -141,6 +141,8 @@ func describe(data session.Payload) string {
 		return fmt.Sprintf("turn %d, %d: %s", p.Turn, p.Attempt, p.Summary())
 	case session.Title:
 		return p.Title
+	case session.TodoWrite:
+		return describeTodos(p.Todos)
 	}
 	return ""
 }
@@ -154,6 +156,14 @@ func describeEnd(p *session.JobSettled) string {
 		text += ", changed meanwhile: " + clip(strings.Join(p.Stale, ", "))
 	}
 	return p.ID + " " + text
+}
+
+func describeTodos(todos []session.Todo) string {
+	var parts []string
+	for _, t := range todos {
+		parts = append(parts, t.Status+": "+t.Content)
+	}
+	return clip(strings.Join(parts, ", "))
 }
 
 func describeAnswer(p *session.AssistantMessage) string {

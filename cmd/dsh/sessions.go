@@ -136,6 +136,9 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	if percent, ok := st.InUse.Percent(); ok {
 		show("context", fmt.Sprintf("%d of %d tokens (%d%%)", st.InUse.Used, st.InUse.Window, percent))
 	}
+	for _, f := range st.Instructions {
+		show("told", "instructions "+instructionLine(f))
+	}
 	if st.Verify != nil {
 		run := *st.Verify
 		if running && len(snapshot.Closers()) > 0 && run.Verdict == session.VerifyLost {
@@ -223,4 +226,12 @@ func when(ms int64) string {
 		return ""
 	}
 	return time.UnixMilli(ms).Format("2006-01-02 15:04:05")
+}
+
+// instructionLine is a file of instructions as the model was told of it.
+func instructionLine(f session.Instruction) string {
+	if f.Problem != "" {
+		return f.Path + " not shown to the model: " + f.Problem
+	}
+	return fmt.Sprintf("%s (%d bytes)", f.Path, f.Bytes)
 }

@@ -35,7 +35,7 @@ func (v *view) events(events []session.Event) {
 		if v.format == formatStream && v.err == nil {
 			v.err = writeJSON(v.out, ev)
 		}
-		for _, line := range []string{retryLine(ev), compactLine(ev), verifyLine(ev)} {
+		for _, line := range append(instructionProblems(ev), retryLine(ev), compactLine(ev), verifyLine(ev)) {
 			if line != "" {
 				v.note(line) // a script's log is told as well
 			}
@@ -124,6 +124,20 @@ func retryLine(ev *session.Event) string {
 	}
 	return fmt.Sprintf("dsh: %s: %s: trying again in %.1fs (%d of %d)", p.Failure.Code, p.Failure.Message,
 		float64(p.DelayMs)/1000, p.Retry, count(p.MaxRetries))
+}
+
+// instructionProblems tells of files of instructions whose text the model does not get.
+func instructionProblems(ev *session.Event) (lines []string) {
+	p, ok := ev.Data.(session.UserMessage)
+	if !ok {
+		return nil
+	}
+	for _, f := range session.InstructionFiles(&p.Message) {
+		if f.Problem != "" {
+			lines = append(lines, "dsh: instructions "+instructionLine(f))
+		}
+	}
+	return lines
 }
 
 // compactLine tells of a compaction, "" for every other event.

@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	fileName        = "config.toml"
-	credentialsName = "credentials.toml"
+	fileName         = "config.toml"
+	instructionsName = "AGENTS.md"
+	credentialsName  = "credentials.toml"
 )
 
 // Paths are where dsh keeps and looks for its files. All are absolute, or empty if
@@ -16,6 +17,7 @@ const (
 type Paths struct {
 	Home          string // sessions and other state
 	UserConfig    string // may not exist; "" without a home directory
+	Instructions  string // the user's own AGENTS.md, beside the settings; may not exist, "" without a home directory
 	Credentials   string // keys, for the user alone; may not exist, "" without a home directory
 	Project       string // real path of the project's root, which is the workspace
 	ProjectConfig string // may not exist
@@ -35,6 +37,7 @@ func Resolve(env func(string) string, cwd string) (Paths, error) {
 	var p Paths
 	if dir := xdg(env, "XDG_CONFIG_HOME", ".config"); dir != "" {
 		p.UserConfig = filepath.Join(dir, fileName)
+		p.Instructions = filepath.Join(dir, instructionsName)
 		p.Credentials = filepath.Join(dir, credentialsName)
 	}
 	p.Project = projectRoot(cwd, env("HOME"))

@@ -48,6 +48,9 @@ func TestF08HomeIsFoundOrNamed(t *testing.T) {
 		if err != nil || p.Home != c.home || p.UserConfig != c.config {
 			t.Errorf("%s: %+v, %v", c.name, p, err)
 		}
+		if want := strings.Replace(c.config, "config.toml", "AGENTS.md", 1); p.Instructions != want {
+			t.Errorf("%s: instructions in %q, not %q", c.name, p.Instructions, want)
+		}
 	}
 	if _, err := Resolve(env("HOME=/u"), "relative"); err == nil {
 		t.Error("a relative working directory is accepted")

@@ -46,7 +46,8 @@ type Agent struct {
 
 	jobs *jobs.Registry
 
-	recoveries []RequestError // the extensions, then our own
+	preSteps   []PreStep      // the extensions, then our own
+	recoveries []RequestError // likewise
 	d          driverState    // the driver's own; see state.go
 }
 
@@ -74,6 +75,10 @@ func New(o Options) (*Agent, error) {
 	o.fill()
 	a := &Agent{o: o, log: o.Log, route: o.Route, preset: o.Rules.Preset, stirred: make(chan struct{}, 1)}
 	a.recoveries = append(slices.Clone(o.Extensions.RequestError), &overflow{a}, &backoff{a}, &fallback{a})
+	a.preSteps = slices.Clone(o.Extensions.PreStep)
+	if o.Instructions != nil {
+		a.preSteps = append(a.preSteps, &instruct{a: a})
+	}
 	a.d.init(a)
 	a.openJobs()
 	return a, nil

@@ -132,8 +132,8 @@ func (t *turn) stopped() string {
 	return "the user interrupted on purpose"
 }
 
-// settle commits a call: the hooks see its result, then it is logged with the files
-// it changed, and its notes wait for the next step.
+// settle commits a call: the hooks see its result, then it is logged with what it
+// changed, and its notes wait for the next step.
 func (t *turn) settle(slot *slot) error {
 	t.afterAbort(slot)
 	if !slot.final {
@@ -148,6 +148,9 @@ func (t *turn) settle(slot *slot) error {
 	drafts := []session.Draft{session.Visible(data, slot.seq)}
 	for _, path := range slot.result.Changed {
 		drafts = append(drafts, session.Draft{Data: session.WorkspaceChanged{Path: path, CallID: slot.call.ID}})
+	}
+	for _, data := range slot.result.Events {
+		drafts = append(drafts, session.Draft{Data: data})
 	}
 	if err := t.a.append(drafts...); err != nil {
 		return err
@@ -219,7 +222,7 @@ func (s *slot) checkBlocks() {
 func (s *slot) withhold(code, text string) {
 	old := s.result
 	s.result = failed(code, text)
-	s.result.Changed, s.result.Meta.Refused = old.Changed, old.Meta.Refused
+	s.result.Changed, s.result.Events, s.result.Meta.Refused = old.Changed, old.Events, old.Meta.Refused
 }
 
 func resultMessage(slot *slot) llm.Message {

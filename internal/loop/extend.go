@@ -24,6 +24,7 @@ type Extensions struct {
 type Batch struct {
 	Turn, Step int
 	Messages   []*llm.Message // what was claimed, then what earlier extensions made of it; do not change in place
+	Owes       bool           // the step follows in any case; otherwise only if there are messages
 }
 
 // PreStep decides what enters a step: it returns the messages, changed as it likes

@@ -66,8 +66,8 @@ func (t *turn) preStep(batch []*llm.Message, owes bool) (enter []*llm.Message, r
 	if owes || len(enter) > 0 {
 		enter = append(enter, t.budgetNotes()...)
 	}
-	for _, ext := range a.o.Extensions.PreStep {
-		enter, rejected, err = ext.PreStep(t.ctx, Batch{Turn: t.n, Step: t.step + 1, Messages: enter})
+	for _, ext := range a.preSteps {
+		enter, rejected, err = ext.PreStep(t.ctx, Batch{Turn: t.n, Step: t.step + 1, Messages: enter, Owes: owes})
 		if err != nil || rejected != "" {
 			return nil, rejected, err
 		}

@@ -10,6 +10,7 @@ import (
 	"dsh/internal/jobs"
 	"dsh/internal/llm"
 	"dsh/internal/policy"
+	"dsh/internal/prompt"
 	"dsh/internal/session"
 	"dsh/internal/tools"
 )
@@ -54,6 +55,8 @@ type Options struct {
 
 	System      string             // the system prompt of a session that has none yet
 	Environment func() llm.Message // the environment block, sent once in each process; nil: none
+
+	Instructions *prompt.Instructions // files that the model is told of; nil: none
 
 	Budgets     Budgets
 	Retry       RetryPolicy

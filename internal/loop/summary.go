@@ -235,12 +235,13 @@ func summaryError(err error) error {
 // replace writes the summary, and the message that stands for what it shadows, in one
 // append with the end. start is the seq of the bracket's begin.
 func (c *compaction) replace(id string, start int, s summary) error {
-	source, err := session.CompactionSource(id)
+	instructions, files := c.instructions(s.nodes)
+	source, err := session.CompactionSource(id, files)
 	if err != nil {
 		return &compactError{err}
 	}
 	m := llm.Message{Role: llm.User, ID: session.NewID(), Source: source,
-		Content: []llm.Block{llm.TextBlock(prompt.Checkpoint(s.text, c.said(s.nodes), c.environment()))}}
+		Content: []llm.Block{llm.TextBlock(prompt.Checkpoint(s.text, c.said(s.nodes), c.environment(), instructions))}}
 	if size := c.a.d.meter.scaled(messageSize(&m)); size >= s.tokens {
 		return &compactError{fmt.Errorf("the summary is not shorter than what it stands for (%d tokens for %d)", size, s.tokens)}
 	}

@@ -28,9 +28,9 @@ const summaryRequest = `The conversation is about to outgrow the context window.
 8. Facts: values, commands and outputs that must not be looked up again.`
 
 // Checkpoint is the text that takes the place of older messages: their summary, what
-// the user said last among them word for word, oldest first, and the environment
-// block if there is one.
-func Checkpoint(summary string, said []string, environment string) string {
+// the user said last among them word for word, oldest first, and the blocks of dsh
+// that still hold; empty ones are left out.
+func Checkpoint(summary string, said []string, blocks ...string) string {
 	var sb strings.Builder
 	sb.WriteString("Older messages of this conversation were taken out to make room. This is what they came to. Treat it as known, do not repeat it, and go on with the task from the messages that follow.\n\n")
 	sb.WriteString(frame("compacted-summary", strings.TrimSpace(summary)))
@@ -40,8 +40,10 @@ func Checkpoint(summary string, said []string, environment string) string {
 	for _, text := range said {
 		sb.WriteString("\n" + frame("user-message", text))
 	}
-	if environment != "" {
-		sb.WriteString("\n\n" + environment)
+	for _, block := range blocks {
+		if block != "" {
+			sb.WriteString("\n\n" + block)
+		}
 	}
 	return sb.String()
 }

@@ -1,5 +1,5 @@
 // Package prompt writes what dsh itself tells the model: the system prompt, made
-// of short sections, and the environment block.
+// of short sections, the environment block, the instruction files, notices.
 //
 // It imports llm and session, and nothing else of ours.
 //

@@ -2,7 +2,9 @@ package prompt
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -14,6 +16,27 @@ const (
 // frame puts text between tags, each on its own line.
 func frame(tag, text string) string {
 	return "<" + tag + ">\n" + strings.TrimRight(text, "\n") + "\n</" + tag + ">"
+}
+
+// ownTags finds the beginning of a tag that dsh itself writes. Compiled when needed, as
+// every process pays for what is made at its start.
+var ownTags = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<(\s*/?\s*(?:instructions|file|environment|notice|user-command|user-message|compacted-summary)\b)`)
+})
+
+// foreign is text of several lines that cannot leave its frame, nor pose as one of
+// dsh's: our tags are none in it, and what a reader would not see is shown.
+func foreign(s string) string {
+	s = ownTags().ReplaceAllString(strings.ReplaceAll(s, "\r\n", "\n"), "&lt;$1")
+	var sb strings.Builder
+	for _, c := range s {
+		if c == '\n' || c == '\t' || unicode.IsGraphic(c) {
+			sb.WriteRune(c)
+			continue
+		}
+		fmt.Fprintf(&sb, `\u{%x}`, c)
+	}
+	return sb.String()
 }
 
 // inline makes one line of foreign text that cannot leave its frame: no tags, no line

@@ -20,7 +20,7 @@ var ours = map[Type]bool{
 
 // kept are the types of the format that dsh knows and does not act on: Raw.
 var kept = map[Type]bool{
-	"tool/code-dispatch-start": true, "tool/code-dispatch": true, typeTodoWrite: true,
+	"tool/code-dispatch-start": true, "tool/code-dispatch": true,
 	"session/title-llm-request": true, "agent-preset/selected": true,
 	"plan/mode": true, "goal/change": true, "schedule/change": true, "hook/invoked": true, "hook/result": true,
 	"command/run": true, "command/done": true, "feedback/record": true, "subagent/descriptor": true,
@@ -290,6 +290,7 @@ var payloads = map[Type]func(*reader) Payload{
 	TypeApprovalPolicy:   as[ApprovalPolicy],
 	TypePermissionPreset: as[PermissionPreset],
 	TypeSandboxMode:      as[SandboxMode],
+	TypeTodoWrite:        as[TodoWrite],
 	TypeRequestSent:      as[RequestSent],
 	TypePolicyPreset:     as[PolicyPreset],
 	TypePolicyDecision:   as[PolicyDecision],

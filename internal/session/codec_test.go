@@ -117,7 +117,7 @@ func TestSE32RetiredFormsAreRefused(t *testing.T) {
 func TestSE15DeepDataIsBoundedNotACrash(t *testing.T) {
 	t.Parallel()
 	nested := func(n int) string { return strings.Repeat(`{"a":[`, n) + strings.Repeat(`]}`, n) }
-	line := func(n int) []byte { return []byte(`{"type":"todo/write","seq":0,"time":1,"data":` + nested(n) + `}`) }
+	line := func(n int) []byte { return []byte(`{"type":"goal/change","seq":0,"time":1,"data":` + nested(n) + `}`) }
 	evs, err := decodeLine(line(200), 0, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestSE15DeepDataIsBoundedNotACrash(t *testing.T) {
 			t.Errorf("%d levels: %v", 2*n, err)
 		}
 	}
-	if _, err := appendEvent(nil, Draft{Data: Raw{T: "todo/write", Data: json.RawMessage(nested(300))}}.event(0, 1)); err == nil {
+	if _, err := appendEvent(nil, Draft{Data: Raw{T: "goal/change", Data: json.RawMessage(nested(300))}}.event(0, 1)); err == nil {
 		t.Error("600 levels were written")
 	}
 	deep := llm.Block{Type: llm.ToolResult}
@@ -344,8 +344,8 @@ func TestSELinesAreLossless(t *testing.T) {
 	}
 	dst := []byte("before")
 	for _, p := range []Payload{
-		Title{"\xff"}, UserMessage{userMsg("a\xc3")}, Raw{T: "todo/write", Data: json.RawMessage("{\n}")},
-		Raw{T: "todo/write", Data: json.RawMessage("{")}, Raw{T: "todo/write"},
+		Title{"\xff"}, UserMessage{userMsg("a\xc3")}, Raw{T: "goal/change", Data: json.RawMessage("{\n}")},
+		Raw{T: "goal/change", Data: json.RawMessage("{")}, Raw{T: "todo/write"},
 	} {
 		out, err := appendEvent(dst, Draft{Data: p}.event(0, 1))
 		if err == nil || string(out) != "before" {

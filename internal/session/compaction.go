@@ -103,13 +103,15 @@ func IsCompaction(m *llm.Message) bool {
 	return m.Source.Kind == llm.FromPlugin && m.Source.Plugin == CompactionPlugin
 }
 
-// CompactionSource is the source of the message that stands for older ones.
-func CompactionSource(id string) (llm.Source, error) {
+// CompactionSource is the source of the message that stands for older ones. files are
+// the instructions that it holds.
+func CompactionSource(id string, files []Instruction) (llm.Source, error) {
 	raw, err := json.Marshal(struct {
-		Kind   string `json:"kind"`
-		Plugin string `json:"plugin"`
-		ID     string `json:"compactionId"`
-	}{llm.FromPlugin, CompactionPlugin, id})
+		Kind   string        `json:"kind"`
+		Plugin string        `json:"plugin"`
+		ID     string        `json:"compactionId"`
+		Files  []Instruction `json:"instructions,omitempty"`
+	}{llm.FromPlugin, CompactionPlugin, id, files})
 	return llm.Source{Kind: llm.FromPlugin, Plugin: CompactionPlugin, Raw: raw}, err
 }
 

@@ -33,6 +33,7 @@ const (
 	TypeApprovalPolicy   Type = "approval/policy"
 	TypePermissionPreset Type = "permission/preset"
 	TypeSandboxMode      Type = "sandbox/mode"
+	TypeTodoWrite        Type = "todo/write"
 
 	// Ours.
 	TypeRequestSent      Type = "request/sent"
@@ -262,6 +263,12 @@ type SandboxMode struct {
 	Mode string `json:"mode"`
 }
 
+// TodoWrite is the plan that the model keeps: the whole list, the last one wins, an
+// empty one is none. It holds until the next turn starts.
+type TodoWrite struct {
+	Todos []Todo `json:"todos"`
+}
+
 // PolicyPreset (ours) is the preset in force from here on: read-only, ask,
 // workspace, full.
 type PolicyPreset struct {
@@ -329,6 +336,7 @@ func (ApprovalDecided) Type() Type  { return TypeApprovalDecided }
 func (ApprovalPolicy) Type() Type   { return TypeApprovalPolicy }
 func (PermissionPreset) Type() Type { return TypePermissionPreset }
 func (SandboxMode) Type() Type      { return TypeSandboxMode }
+func (TodoWrite) Type() Type        { return TypeTodoWrite }
 func (PolicyPreset) Type() Type     { return TypePolicyPreset }
 func (PolicyDecision) Type() Type   { return TypePolicyDecision }
 func (PolicyRule) Type() Type       { return TypePolicyRule }

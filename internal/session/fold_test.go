@@ -280,14 +280,12 @@ func TestSE(t *testing.T) {
 	})
 	t.Run("SE29 the last todo list wins and is no message", func(t *testing.T) {
 		s := newScript(t).begin(1, "hi")
-		for _, list := range []string{`{"todos":[{"content":"a","status":"pending"},{"content":"b","status":"pending"}]}`, `{"todos":[{"content":"a","status":"completed"}]}`} {
-			s.log(Raw{T: typeTodoWrite, Data: json.RawMessage(list)})
-		}
+		s.log(TodoWrite{[]Todo{{"a", TodoPending}, {"b", TodoPending}}}, TodoWrite{[]Todo{{"a", TodoCompleted}}})
 		if got := s.f.state.Todos; len(got) != 1 || got[0] != (Todo{"a", "completed"}) {
 			t.Errorf("todos are %v", got)
 		}
 		s.wantTexts("hi")
-		newScript(t).refuse("inside a turn", Draft{Data: Raw{T: typeTodoWrite, Data: json.RawMessage(`{}`)}})
+		newScript(t).refuse("inside a turn", Draft{Data: TodoWrite{}})
 	})
 	t.Run("SE31 other events do not touch the messages", func(t *testing.T) {
 		s := newScript(t).begin(1, "hi")

@@ -89,12 +89,10 @@ func (o *order) check(ev *Event) error {
 		}
 	case CompactionStart, CompactionSummary, CompactionEnd, CompactionPrune:
 		return o.checkCompaction(p)
+	case TodoWrite:
+		return o.inTurn()
 	case VerifyRun:
 		return o.checkVerify(&p)
-	case Raw:
-		if p.T == typeTodoWrite {
-			return o.inTurn()
-		}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -33,11 +32,13 @@ type State struct {
 	Changed  []string               // files that results changed, in the order of first change
 	Refused  []Refusal
 	LastTool string
-	Todos    []Todo     // the last list written
+	Todos    []Todo     // the last list written, until the next turn starts
 	Verify   *VerifyRun // the last one; nil before the first
 	Jobs     []JobInfo
 	Alone    int // turns since the last one with a message of the user
 	Changes  int // of the workspace, by results and by calls that are not plainly read-only
+
+	Instructions Instructions // that the model was told and can still read
 
 	Usage    llm.Usage            // of all answers, and of summaries
 	Models   map[string]llm.Usage // by model
@@ -51,7 +52,11 @@ type State struct {
 	Retries  int     // of the open step
 	Attempts int     // requests of the open step
 
+	Visited []string // directories of the files that calls showed or changed, real paths, in order
+	Visits  int      // results of such calls
+
 	changed map[string]bool   // Changed, to look up
+	visited map[string]bool   // Visited, to look up
 	sent    int64             // when the last request was
 	allowed map[string]Effect // calls of the open step that may run
 }
@@ -59,8 +64,15 @@ type State struct {
 // Todo is one entry of the plan that the model keeps.
 type Todo struct {
 	Content string `json:"content"`
-	Status  string `json:"status"` // pending, in_progress, completed
+	Status  string `json:"status"` // one of the constants below when dsh wrote it
 }
+
+// The states of a Todo.
+const (
+	TodoPending   = "pending"
+	TodoActive    = "in_progress"
+	TodoCompleted = "completed"
+)
 
 // TurnUse is what a turn has used of its budgets.
 type TurnUse struct {
@@ -74,13 +86,11 @@ type TurnUse struct {
 	Work     Work
 }
 
-// typeTodoWrite is kept as Raw.
-const typeTodoWrite Type = "todo/write"
-
 func (s *State) clone() State {
 	c := *s
 	c.Seen, c.Models = maps.Clone(s.Seen), maps.Clone(s.Models)
-	c.changed, c.allowed = nil, nil // a copy is only read
+	c.changed, c.visited, c.allowed = nil, nil, nil // a copy is only read
+	c.Visited = slices.Clip(s.Visited)
 	c.Rules, c.Refused = slices.Clip(s.Rules), slices.Clip(s.Refused)
 	c.Changed, c.ThisTurn.Warned = slices.Clip(s.Changed), slices.Clip(s.ThisTurn.Warned)
 	c.Jobs = slices.Clip(s.Jobs)
@@ -92,10 +102,12 @@ func (s *State) clone() State {
 func (s *State) apply(ev *Event) {
 	s.Events, s.LastTime = ev.Seq+1, ev.Time
 	s.InUse.Apply(ev)
+	s.Instructions.Apply(ev)
 	switch p := ev.Data.(type) {
 	case TurnStart:
 		s.Turn, s.TurnOpen, s.Step, s.StepOpen = p.Turn, true, 0, false
 		s.Alone++
+		s.Todos = nil
 		work := s.ThisTurn.Work
 		work.begin(s.LastEnd, ev.Time)
 		s.ThisTurn = TurnUse{Started: ev.Time, Work: work}
@@ -155,13 +167,8 @@ func (s *State) applySetting(data Payload) {
 		s.Rules = append(s.Rules, p)
 	case TurnBudget:
 		s.ThisTurn.Warned = append(s.ThisTurn.Warned, p)
-	case Raw:
-		var list struct {
-			Todos []Todo `json:"todos"`
-		}
-		if p.T == typeTodoWrite && json.Unmarshal(p.Data, &list) == nil {
-			s.Todos = list.Todos
-		}
+	case TodoWrite:
+		s.Todos = p.Todos
 	case PolicyDecision:
 		if p.Decision == Allow && p.Effect != EffectRead {
 			s.Changes++
@@ -244,6 +251,9 @@ func (s *State) result(ev *Event, p *ToolResult) {
 	}
 	for _, v := range meta.Seen {
 		s.Seen[v.Path] = v
+	}
+	if len(meta.Seen) > 0 && p.Error == nil {
+		s.visit(meta.Seen)
 	}
 	if meta.Refused != nil {
 		s.Refused = append(s.Refused, *meta.Refused)

@@ -103,6 +103,15 @@ func (l *Log) Alone() int {
 	return l.fold.state.Alone
 }
 
+// Instructed is what State says of Instructions, Visited and Visits. The slices are
+// shared: read only.
+func (l *Log) Instructed() (files Instructions, visited []string, visits int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	st := &l.fold.state
+	return st.Instructions, slices.Clip(st.Visited), st.Visits
+}
+
 // LastTurn is the number of the last turn that started, 0 before the first.
 func (l *Log) LastTurn() int {
 	l.mu.Lock()

@@ -68,6 +68,10 @@ type Result struct {
 	Meta    session.ResultMeta
 	Changed []string // real paths of the files it changed
 
+	// Events are what the call changes in the session's state: log-only events, which
+	// are logged with the result. A result that becomes an error later keeps them.
+	Events []session.Payload
+
 	Contexts []llm.Message // notes that join the next step
 	EndsTurn bool          // the model need not be asked again
 

@@ -28,7 +28,7 @@ func init() {
 	builtins = []builtin{
 		{"help", "", "keys and commands", func(m *model, _ string) tea.Cmd { return m.help() }},
 		{"keys", "", "all keys", func(m *model, _ string) tea.Cmd { m.showKeys(); return nil }},
-		{"status", "", "session, model, context, permissions", func(m *model, _ string) tea.Cmd { return m.showStatus() }},
+		{"status", "", "session, model, context, permissions, instruction files", func(m *model, _ string) tea.Cmd { return m.showStatus() }},
 		{"model", "[name] [effort]", "choose the model", (*model).chooseModel},
 		{"effort", "[level]", "reasoning effort: off, low, high, max", (*model).setEffort},
 		{"permissions", "[preset]", "what is allowed without asking", (*model).setPreset},
@@ -153,6 +153,13 @@ func (m *model) showStatus() tea.Cmd {
 	}
 	if percent, ok := p.inUse.Percent(); ok {
 		rows = append(rows, fmt.Sprintf("context      %d%% of %s tokens", percent, amount(p.inUse.Window)))
+	}
+	for _, f := range p.told {
+		what := fmt.Sprintf("%d bytes", f.Bytes)
+		if f.Problem != "" {
+			what = "not shown: " + f.Problem
+		}
+		rows = append(rows, "instructions "+f.Path+" · "+what)
 	}
 	if p.checked != "" {
 		rows = append(rows, "check        "+p.checked)

@@ -33,6 +33,7 @@ type progress struct {
 	model   string
 	preset  string
 	inUse   session.ContextUse
+	told    session.Instructions
 	started time.Time
 	heard   time.Time // of the last chunk or request
 	phase   phase
@@ -46,6 +47,7 @@ type progress struct {
 func (p *progress) apply(ev *session.Event) {
 	at := time.UnixMilli(ev.Time)
 	p.inUse.Apply(ev)
+	p.told.Apply(ev)
 	switch data := ev.Data.(type) {
 	case session.TurnStart:
 		p.started, p.heard, p.phase, p.tokens = at, at, phaseWaiting, 0

@@ -34,6 +34,8 @@ func (w *writer) body(d *session.Display, state State) {
 		w.text(d.Text, listRows)
 	case session.ShowJob:
 		w.text(d.Text, -listRows)
+	case session.ShowTodo:
+		w.checklist(d.Text)
 	default:
 		w.text(d.Text, 0)
 	}
@@ -60,6 +62,27 @@ func (w *writer) text(text string, n int) {
 		w.content(indent, row)
 	}
 	w.more(indent, left, what)
+}
+
+// checklist draws the lines of a text, the rest of each set in under its mark, such as
+// [x]. Unless the card is expanded, the line above says enough.
+func (w *writer) checklist(text string) {
+	if !w.o.Expanded || strings.TrimSpace(text) == "" {
+		return
+	}
+	indent := w.indent()
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		mark, under := "", ""
+		if len(line) > 4 && line[0] == '[' && strings.IndexByte("x~? ", line[1]) >= 0 && line[2:4] == "] " {
+			mark, under, line = line[:4], "    ", line[4:]
+		}
+		for i, row := range wrapped(line, w.o.Width-len(indent)-len(under)) {
+			if i > 0 {
+				mark = under
+			}
+			w.content(indent, mark+row)
+		}
+	}
 }
 
 // content is a row of what a call brought: set back while it is only a glance at it.

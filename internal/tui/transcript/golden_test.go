@@ -151,7 +151,7 @@ func kinds() *script {
 		{Kind: session.ShowFiles, Verb: "Glob", Target: "**/*.go in internal", Facts: []string{"31 files"}, Text: lines(31, "internal/file%d.go")},
 		{Kind: session.ShowMatches, Verb: "Grep", Target: `"p" in internal (*.go)`, Facts: []string{"2 matches in 1 file"}, Text: lines(2, "a.go:%d   p")},
 		{Kind: session.ShowJob, Verb: "Job", Target: "bash-3", Facts: []string{"running", "12 new lines"}, Text: lines(12, "listening %d")},
-		{Kind: session.ShowTodo, Verb: "Todo", Target: "2 of 4", Facts: []string{"now: fix expiry"}, Text: "[x] find the cause\n[~] fix expiry\n[ ] test\n"},
+		{Kind: session.ShowTodo, Verb: "Todo", Target: "2 of 4", Facts: []string{"done: find the cause", "now: fix expiry and its callers"}, Text: "[x] reproduce\n[x] find the cause\n[~] fix expiry and its callers, those in the tests too, and those that nobody has looked at for years\n[ ] test"},
 		{Kind: session.ShowImage, Verb: "Read image", Target: "shot.png", Facts: []string{"1280x720", "84 KB"}},
 	}
 	s := &script{now: 1000}
@@ -183,6 +183,8 @@ func notices() *script {
 	}
 	s.prompt("hello")
 	s.add(note("snapshot", "<environment>\nOS: linux\n</environment>"))
+	s.add(instructions("snapshot", session.Instruction{Path: "/home/u/src/shop/AGENTS.md", SHA256: "1"}, session.Instruction{Path: "/home/u/src/shop/AGENTS.local.md", Problem: "it is not UTF-8 text"}))
+	s.add(instructions("notice", session.Instruction{Path: "/home/u/src/shop/AGENTS.md", Gone: true}))
 	s.add(retry(1, llm.CodeRateLimit, 429), session.RetryStarted{RetryID: "r", Turn: 1, Step: 1, Retry: 1})
 	s.say(5, llm.TextBlock("Half an ans"))
 	s.add(retry(2, llm.CodeStreamClosed, 0), session.RetryStarted{RetryID: "r", Turn: 1, Step: 1, Retry: 2})

@@ -60,6 +60,17 @@ func note(form, text string) session.UserMessage {
 	return session.UserMessage{Message: m}
 }
 
+// instructions is a message that holds files of instructions.
+func instructions(form string, files ...session.Instruction) session.UserMessage {
+	m := note(form, "<instructions>\nHow to work here.\n</instructions>")
+	source, err := session.InstructionSource(form, files)
+	if err != nil {
+		panic(err)
+	}
+	m.Source = source
+	return m
+}
+
 func thought(text string) llm.Block { return llm.Block{Type: llm.Reasoning, Text: text} }
 
 func call(id, name, args string) llm.Block {

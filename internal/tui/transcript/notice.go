@@ -15,6 +15,10 @@ func (p *Projection) userMessage(ev *session.Event, d *session.UserMessage) {
 		return
 	}
 	text := messageText(&d.Message)
+	if files := session.InstructionFiles(&d.Message); len(files) > 0 && !ev.Replaces() {
+		p.add(ev, Block{Kind: Notice, State: Plain, Text: instructionLine(files), Detail: text})
+		return
+	}
 	hidden := d.Source.Form != "notice" || ev.Surface != nil && ev.Surface.Replace
 	if !hidden && p.warned > 0 { // the line of the budget says the same
 		p.warned--
@@ -25,6 +29,22 @@ func (p *Projection) userMessage(ev *session.Event, d *session.UserMessage) {
 		b.Text = "(context for the model)"
 	}
 	p.add(ev, b)
+}
+
+// instructionLine names the files whose instructions the model gets, or loses.
+func instructionLine(files []session.Instruction) string {
+	var names []string
+	for _, f := range files {
+		name := f.Path
+		switch {
+		case f.Gone:
+			name += " (gone)"
+		case f.Problem != "":
+			name += " (not shown: " + f.Problem + ")"
+		}
+		names = append(names, name)
+	}
+	return "Instructions: " + strings.Join(names, ", ")
 }
 
 // messageText is what a person reads of a message.
