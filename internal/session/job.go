@@ -151,3 +151,21 @@ func oneLineOf(label string) string {
 	}
 	return string(line)
 }
+
+// Word says how a job stands in a word or two, for people: running, exit 0, stopped.
+func (j *JobInfo) Word() string {
+	switch _, detail, _ := strings.Cut(j.Detail, ": "); {
+	case j.Status == JobCompleted && detail != "":
+		return "exit " + detail
+	case j.Status == JobKilled && j.By != "":
+		return "stopped"
+	case j.Status == JobKilled && detail != "":
+		return detail
+	}
+	return string(j.Status)
+}
+
+// Stopper is who had a job stopped, as people are told; "" if nobody did.
+func (j *JobInfo) Stopper() string {
+	return map[string]string{JobByUser: "by you", JobByModel: "by the model", JobByDsh: "with dsh"}[j.By]
+}

@@ -38,6 +38,9 @@ func init() {
 		{"rename", "<title>", "name this session", (*model).rename},
 		{"copy", "[code]", "copy the last answer, or its last code block", (*model).copyAnswer},
 		{"diff", "", "what this session changed", func(m *model, _ string) tea.Cmd { return m.showDiff() }},
+		{"jobs", "", "what runs in the background: output, stop", func(m *model, _ string) tea.Cmd { return m.showJobs() }},
+		{"bg", "", "let the running command go on as a job (also ctrl+b)", func(m *model, _ string) tea.Cmd { return m.toBackground() }},
+		{"todo", "", "the todo list", func(m *model, _ string) tea.Cmd { return m.showTodo() }},
 		{"queue", "", "the messages that wait: edit, reorder, remove", func(m *model, _ string) tea.Cmd { return m.showQueue() }},
 		{"quit", "", "leave (also ctrl+d)", func(m *model, _ string) tea.Cmd { return m.quit() }},
 	}
@@ -133,7 +136,7 @@ func (m *model) showKeys() {
 		title string
 		mode  mode
 	}{{"Idle", inIdle}, {"While a turn runs", inRunning}, {"In the completion", inPopup}, {"In the search of prompts", inSearch}, {"A question waits", inApproval},
-		{"In lists", inList}, {"In the list of waiting messages", inQueue}, {"In the transcript", inPager}} {
+		{"In lists", inList}, {"In the list of waiting messages", inQueue}, {"In the list of jobs", inJobs}, {"Leaving while jobs run", inLeaving}, {"In the transcript", inPager}} {
 		rows = append(rows, m.th.strong(part.title))
 		for _, row := range m.keys.list(part.mode, true) {
 			rows = append(rows, "  "+row)
@@ -164,6 +167,7 @@ func (m *model) showStatus() tea.Cmd {
 	if p.checked != "" {
 		rows = append(rows, "check        "+p.checked)
 	}
+	rows = append(rows, m.statusJobs()...)
 	for _, row := range rows {
 		m.say(termtext.Line(row))
 	}
@@ -374,6 +378,11 @@ func (m *model) openSession(id string) tea.Cmd {
 	case m.opening:
 		return m.flash("a session is being opened")
 	}
+	return m.unlessJobs("goes on", func() tea.Cmd { return m.openOther(id) })
+}
+
+// openOther opens a session in the background.
+func (m *model) openOther(id string) tea.Cmd {
 	m.opening = true
 	open := m.o.Open
 	m.work.Go(m.t.Guard(func() {

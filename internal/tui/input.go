@@ -33,6 +33,10 @@ func (m *model) mode() mode {
 		return inList
 	case m.asking():
 		return inApproval
+	case m.leaving != nil:
+		return inLeaving
+	case m.panel != nil:
+		return inJobs
 	case m.search != nil:
 		return inSearch
 	case m.popup.Open():
@@ -65,6 +69,10 @@ func (m *model) key(name string, raw tea.KeyMsg) tea.Cmd {
 		return m.listKey(action, raw)
 	case inApproval:
 		return m.approvalKey(action, now)
+	case inLeaving:
+		return m.leavingKey(action)
+	case inJobs:
+		return m.jobsKey(action, now)
 	}
 	if action == "" && mode == inPopup {
 		action = m.keys.action(m.composerMode(), name)
@@ -124,6 +132,9 @@ func (m *model) paste(text string) tea.Cmd {
 		return nil
 	case inApproval: // kept as a draft, and no key right after it is an answer
 		m.rearm(m.now())
+	case inLeaving, inJobs: // what is pasted is meant for the composer
+		m.leaving = nil
+		m.panel = nil
 	case inList:
 		m.pick.typed(line)
 		return nil
@@ -192,6 +203,10 @@ func (m *model) do(action string, now time.Time) tea.Cmd {
 		return m.editDraft()
 	case "search-history":
 		return m.searchHistory()
+	case "background":
+		return m.toBackground()
+	case "todo":
+		return m.toggleTodo()
 	case "keys":
 		m.showKeys()
 	case "up", "down":
@@ -224,6 +239,12 @@ func (m *model) vertical(action string) tea.Cmd {
 		}
 		m.popup.Move(by)
 		return nil
+	}
+	if action == "down" && m.composer.Empty() && !m.composer.Browsing() && m.errand == nil {
+		if !m.openJobs() {
+			return m.flash(noJobs)
+		}
+		return m.startTick()
 	}
 	if action == "up" && m.composer.Empty() && m.errand == nil && m.editLast() {
 		return nil
@@ -318,6 +339,8 @@ func (m *model) escape(now time.Time) tea.Cmd {
 		m.popup.Close()
 	case m.errand != nil:
 		m.dropErrand()
+	case m.todoOpen:
+		m.todoOpen = false
 	case now.Sub(m.closed) < escDead:
 		return nil
 	case m.running && m.progress.phase == phaseStopping:
@@ -412,8 +435,10 @@ func (m *model) interrupt() {
 }
 
 func (m *model) quit() tea.Cmd {
-	m.quitting = true
-	return tea.Quit
+	return m.unlessJobs("exits", func() tea.Cmd {
+		m.quitting = true
+		return tea.Quit
+	})
 }
 
 // editDraft lends the terminal to the user's editor.
