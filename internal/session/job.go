@@ -39,6 +39,10 @@ const (
 	HandoverAuto    = "auto"    // it ran longer than anyone should wait
 )
 
+// MaxAlone is how many turns in a row the ends of jobs may begin without the user: a
+// model that starts a job at the end of each would go on for ever.
+const MaxAlone = 3
+
 // JobStarted (ours) says that work goes on without the turn waiting for it.
 type JobStarted struct {
 	ID       string `json:"id"` // kind and number: bash-1

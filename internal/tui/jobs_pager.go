@@ -12,6 +12,9 @@ import (
 // what is kept: its beginning and its end.
 const maxPaged = 1 << 20
 
+// pagerState is the room that the title leaves for the pager's place.
+const pagerState = 30
+
 // paged is the output of a job in the pager.
 type paged struct {
 	id    string
@@ -24,7 +27,7 @@ type paged struct {
 func (m *model) pageJob(j *session.JobInfo) {
 	o := &paged{id: j.ID}
 	o.read(m.open.Agent.PeekJob)
-	p := &pager{title: j.ID + " · " + oneLine(j.Label)}
+	p := &pager{title: j.ID + " · " + shorten(oneLine(j.Label), max(1, m.full()-len(j.ID)-pagerState))}
 	p.items = func() int { return len(o.lines) }
 	p.text = func(int) string { return strings.Join(o.lines, "\n") }
 	p.list = transcript.NewList(p.items, func(i, width int) []string { return termtext.Fold(termtext.Line(termtext.Expand(o.lines[i])), width) })

@@ -157,6 +157,9 @@ func (w *writer) facts(b *Block, d *session.Display, state State) []string {
 		facts = []string{refusal(b)}
 	case NotRun:
 		facts = []string{"not run"}
+		if r := b.Result(); r != nil && r.Error != nil && r.Error.Code == codeSuperseded {
+			facts[0] = "not run: the call before it goes on in the background"
+		}
 	case Stopped:
 		if !slices.Contains(facts, "stopped") && !slices.Contains(facts, "cancelled") {
 			facts = append(facts, "stopped")

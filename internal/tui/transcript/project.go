@@ -19,6 +19,8 @@ type Projection struct {
 	turnOpen   bool
 	model      string
 	preset     string
+	alone      int                        // turns since the last message of the user
+	jobs       map[string]session.JobInfo // that run, by id
 
 	stream  stream
 	calls   map[string]int    // index by call id, of the open step
@@ -66,6 +68,7 @@ func (p *Projection) apply(ev *session.Event) {
 	case session.TurnStart:
 		p.closeStep(ev)
 		p.turn, p.step, p.started, p.turnOpen = d.Turn, 0, ev.Time, true
+		p.alone++
 	case session.TurnEnd:
 		p.turnEnd(ev, &d)
 	case session.StepStart:
@@ -108,6 +111,10 @@ func (p *Projection) apply(ev *session.Event) {
 		p.inbox.hold(&d)
 	case session.CompactionStart, session.CompactionSummary, session.CompactionEnd:
 		p.compaction(ev)
+	case session.JobStarted:
+		p.startJob(ev, &d)
+	case session.JobSettled:
+		p.settleJob(ev, &d)
 	case session.VerifyRun:
 		p.verification(ev, &d)
 	case session.CompactionPrune:
@@ -148,7 +155,7 @@ func spaced(before []Block, b *Block) bool {
 		if prev.Hidden {
 			continue
 		}
-		line := b.Kind == Call || b.Kind == Notice || b.Kind == User && b.Fate == Steered
+		line := b.Kind == Call || b.Kind == Notice || b.Kind == Job || b.Kind == User && b.Fate == Steered
 		return !line || prev.Kind == User && prev.Fate != Steered || prev.Kind == Answer
 	}
 	return false

@@ -1,0 +1,125 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+
+	"dsh/internal/session"
+	"dsh/internal/termtext"
+)
+
+// maxLabel bounds what is kept of a job's label: more than a row can show, in bytes.
+const maxLabel = 1 << 10
+
+// startJob remembers what the line of a job's end needs. Its card says that it began.
+func (p *Projection) startJob(ev *session.Event, d *session.JobStarted) {
+	if p.jobs == nil {
+		p.jobs = map[string]session.JobInfo{}
+	}
+	p.jobs[d.ID] = session.JobInfo{ID: d.ID, Label: d.Label[:min(len(d.Label), maxLabel)], Started: ev.Time}
+}
+
+// settleJob is the line of a job's end. If nothing runs, dsh is about to look at it by
+// itself, unless it has done that too often: then it says what it waits for.
+func (p *Projection) settleJob(ev *session.Event, d *session.JobSettled) {
+	j, known := p.jobs[d.ID]
+	delete(p.jobs, d.ID)
+	j.ID, j.Status, j.Detail, j.By = d.ID, d.Status, d.Detail, d.By
+	b := Block{Kind: Job, State: Plain, Args: strings.Join(strings.Fields(j.Label), " ")}
+	verb, word := "finished", j.Word()
+	switch {
+	case j.Status == session.JobKilled && j.By != "":
+		verb, word = "stopped", j.Stopper()
+	case j.Status == session.JobLost:
+		verb, word, b.State = "lost", d.Detail, Warning
+	case word != "exit 0":
+		b.State = Failed
+	}
+	b.Text = j.ID + " " + verb + " · " + word
+	if known {
+		b.Text += " · " + minutes(ev.Time-j.Started)
+	}
+	b.Answer = p.wakes(d)
+	if d.Bytes > 0 {
+		b.Name = size(d.Bytes)
+	}
+	if d.Artifact != "" {
+		b.Detail = "the whole output: " + d.Artifact
+	}
+	if len(d.Stale) > 0 {
+		b.Detail = strings.TrimPrefix(b.Detail+"\nchanged meanwhile: "+strings.Join(d.Stale, ", "), "\n")
+	}
+	p.add(ev, b)
+}
+
+// wakes says what the end of a job begins while nothing runs.
+func (p *Projection) wakes(d *session.JobSettled) string {
+	switch {
+	case p.turnOpen || d.Status == session.JobLost || d.By != "" && d.By != session.JobByUser:
+		return ""
+	case p.alone < session.MaxAlone:
+		return "dsh is looking at it"
+	}
+	return fmt.Sprintf("dsh waits for you: it went on by itself %d times", session.MaxAlone)
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// job is the line of a job's end: what became of it, what it was, what comes of that.
+func (w *writer) job(b *Block) {
+	style := w.t.Accent
+	switch b.State {
+	case Failed:
+		style = w.t.Error
+	case Warning:
+		style = w.t.Attention
+	}
+	for i, row := range w.jobRows(b) {
+		lead := "  "
+		if i == 0 {
+			lead = style.Paint(w.t.Glyphs.Job) + " "
+		}
+		w.line(lead + row)
+	}
+	if w.o.Expanded && b.Detail != "" {
+		for _, row := range wrapped(b.Detail, min(w.o.Width, maxText)-4) {
+			w.dim("    ", row)
+		}
+	}
+}
+
+// jobRows puts into one row what it can; what comes of the end has one of its own where
+// there is no room.
+func (w *writer) jobRows(b *Block) []string {
+	dot := " " + w.t.Glyphs.Dot + " "
+	width := w.o.Width - 2
+	said := strings.ReplaceAll(termtext.Line(b.Text), " · ", dot)
+	label := termtext.Line(b.Args)
+	after, under := "", ""
+	if b.Answer != "" {
+		after = dot + b.Answer
+	}
+	if termtext.Width(said+after) > width {
+		after, under = "", b.Answer
+	}
+	if room := width - termtext.Width(said+after+dot); label != "" && room >= minTarget {
+		said += dot + w.cutEnd(label, room)
+	}
+	if more := dot + b.Name + dot + moreKey; b.Name != "" && termtext.Width(said+after+more) <= width {
+		after += more
+	}
+	rows := wrapped(said+after, width)
+	if under != "" {
+		rows = append(rows, wrapped(under, width)...)
+	}
+	return rows
+}
