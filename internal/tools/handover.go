@@ -105,7 +105,7 @@ func (b *bashTool) move(ctx context.Context, env Env, a *bashArgs, p *jobs.Proce
 	}
 	text += fmt.Sprintf(stillRuns+"%s: %s. What it puts out from here on is read with job_output, and you are told when it ends]", job.ID(), b.moved(a, why))
 	return Result{Text: text, Handed: job.ID(), Stands: true,
-		Meta: session.ResultMeta{Display: jobCard("Run", headBytes(a.Command, maxTarget), "runs on as "+job.ID()+" in the background")}}, true
+		Meta: session.ResultMeta{Display: jobCard("Run", headBytes(a.Command, maxTarget), "runs on as "+job.ID())}}, true
 }
 
 // moved says why a command became a job.

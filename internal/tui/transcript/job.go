@@ -29,13 +29,16 @@ func (p *Projection) settleJob(ev *session.Event, d *session.JobSettled) {
 	verb, word := "finished", j.Word()
 	switch {
 	case j.Status == session.JobKilled && j.By != "":
-		verb, word = "stopped", j.Stopper()
+		verb, word = "stopped "+j.Stopper(), ""
 	case j.Status == session.JobLost:
 		verb, word, b.State = "lost", d.Detail, Warning
 	case word != "exit 0":
 		b.State = Failed
 	}
-	b.Text = j.ID + " " + verb + " · " + word
+	b.Text = j.ID + " " + verb
+	if word != "" {
+		b.Text += " · " + word
+	}
 	if known {
 		b.Text += " · " + minutes(ev.Time-j.Started)
 	}
