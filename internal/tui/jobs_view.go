@@ -117,7 +117,7 @@ func (p *jobsPanel) columns(m *model) (rows []string) {
 	left := m.full()*2/5 + 4
 	right := m.full() - left - 2
 	list := p.listRows(m, left-1)
-	detail := []string{shorten(p.describe(m), right), ""}
+	detail := []string{shorten(p.describe(m, right), right), ""}
 	detail = append(detail, p.preview(m, room-len(detail)-1, right)...)
 	for len(detail) < room-1 {
 		detail = append(detail, "")
@@ -135,13 +135,14 @@ func (p *jobsPanel) columns(m *model) (rows []string) {
 }
 
 // describe says what the chosen job is.
-func (p *jobsPanel) describe(m *model) string {
+func (p *jobsPanel) describe(m *model, width int) string {
 	j := p.current()
 	if j.ID == "" {
 		return ""
 	}
 	started := time.UnixMilli(j.Started).In(m.now().Location()).Format("15:04:05")
-	return j.ID + " · " + oneLine(j.Label) + " · started " + started
+	head, tail := j.ID+" · ", " · started "+started
+	return head + shorten(oneLine(j.Label), max(1, width-termtext.Width(head+tail))) + tail
 }
 
 func (p *jobsPanel) following() string {
