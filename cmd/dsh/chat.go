@@ -278,18 +278,31 @@ func (c *chat) send(text string) {
 
 const chatHelp = `A line is a prompt; while dsh works, it joins the next step.
 ctrl+c interrupts, ctrl+d interrupts and leaves. /compact [focus] replaces what was
-said so far by a summary. /doctor checks this installation. /send sends the messages that were kept from an earlier run,
-/drop removes them, /quit leaves.`
+said so far by a summary. /send sends the messages that were kept from an earlier run,
+/drop removes them. /rename TITLE names this session, /fork [TURN] makes a new one of it
+up to a turn, /export [FILE] writes it as Markdown or .json.
+/doctor checks this installation. /quit leaves.`
 
 func (c *chat) command(ctx context.Context, text string) (done bool) {
 	var err error
 	name, args, _ := strings.Cut(text, " ")
+	args = strings.TrimSpace(args)
 	switch name {
 	case "/compact":
-		c.startCompaction(ctx, strings.TrimSpace(args))
+		c.startCompaction(ctx, args)
 		return false
 	case "/doctor":
-		c.startDoctor(ctx, strings.TrimSpace(args))
+		c.startDoctor(ctx, args)
+		return false
+	}
+	if said, known, err := c.ofSession(name, args); known {
+		if err != nil {
+			said = "dsh: " + name + ": " + err.Error()
+		}
+		c.view.note(said)
+		if !c.busy() {
+			c.view.prompt()
+		}
 		return false
 	}
 	switch text {
@@ -314,6 +327,23 @@ func (c *chat) command(ctx context.Context, text string) (done bool) {
 		c.view.prompt()
 	}
 	return false
+}
+
+// ofSession runs the commands that are about the session as a whole.
+func (c *chat) ofSession(name, args string) (said string, known bool, err error) {
+	switch name {
+	case "/rename":
+		if err = c.e.rename(args); err == nil {
+			said = "Renamed."
+		}
+	case "/fork":
+		said, err = c.e.fork(c.s, args)
+	case "/export":
+		said, err = c.e.export(args)
+	default:
+		return "", false, nil
+	}
+	return said, true, err
 }
 
 // startCompaction runs beside the loop, which shows it and can interrupt it. Closing
@@ -390,49 +420,6 @@ func (c *chat) interrupt() (leave bool) {
 	c.view.note("(ctrl+c again, or ctrl+d, to leave)")
 	c.view.prompt()
 	return false
-}
-
-// ask puts the first open question on screen, once its call is there. What was typed and not read yet is thrown
-// away here, what was read already by line.
-func (c *chat) ask() {
-	waiting := c.e.agent.Waiting()
-	if len(waiting) == 0 {
-		c.asked = ""
-		return
-	}
-	if waiting[0].ID == c.asked || !c.put[waiting[0].ID] {
-		return
-	}
-	discardTyped(c.s.in)
-	c.asks.Add(1)
-	c.asked = waiting[0].ID
-	c.view.question(waiting[0])
-}
-
-func (c *chat) answer(text string) {
-	waiting := c.e.agent.Waiting()
-	if len(waiting) == 0 || waiting[0].ID != c.asked {
-		c.asked = ""
-		return
-	}
-	var answer session.Answer
-	switch strings.ToLower(text) {
-	case "":
-		c.view.question(waiting[0])
-		return
-	case "y", "yes":
-		answer.Outcome = session.Once
-	case "s", "session", "a": // "a" is the screen's key
-		answer = session.Answer{Outcome: session.ForSession, Pattern: waiting[0].Decision.Offer}
-	case "n", "no":
-		answer.Outcome = session.No
-	default:
-		answer = session.Answer{Outcome: session.No, Say: text}
-	}
-	if err := c.e.agent.Decide(c.asked, answer); err != nil {
-		c.view.note("dsh: " + err.Error())
-	}
-	c.asked = ""
 }
 
 // where says what this session works with, for the greeting.

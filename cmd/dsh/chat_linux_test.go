@@ -50,9 +50,12 @@ func (p *person) Write(b []byte) (int, error) {
 }
 
 // types waits for a text on the screen and answers it.
-func (p *person) types(after, text string) {
+func (p *person) types(after, text string) { p.typesAt(1, after, text) }
+
+// typesAt waits until a text has come n times.
+func (p *person) typesAt(n int, after, text string) {
 	p.mu.Lock()
-	for !strings.Contains(p.seen.String(), after) {
+	for strings.Count(p.seen.String(), after) < n {
 		p.more.Wait()
 	}
 	p.mu.Unlock()
@@ -91,6 +94,57 @@ func TestCtrlDLeavesWhateverTheChatDoes(t *testing.T) {
 			}
 			if name != "while it is idle" {
 				b.dsh("log", b.lastSession()).want(0, "turn 1 aborted", "")
+			}
+		})
+	}
+}
+
+// A question is numbered answers; nothing typed repeats it, and so does a number that
+// no answer has. Nothing moves the cursor.
+func TestTAXNumberedAnswers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		number string
+		asked  int // times, the repeats included
+		made   bool
+		says   string
+	}{
+		"T-AX once":    {"1", 4, true, "Done: Write made.txt"},
+		"T-AX session": {"2", 3, true, "Done: Write made.txt"},
+		"T-AX no":      {"3", 4, false, "Failed: Write made.txt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			script := b.write("model.txt", `== one
+call write {"file_path":"made.txt","content":"x"}
+== two
+call write {"file_path":"made.txt","content":"y"}
+== end
+text All done.
+`)
+			p := newPerson(t)
+			go func() {
+				p.typesAt(1, "allow? ", "\n")
+				p.typesAt(2, "allow? ", "7\n")
+				p.typesAt(3, "allow? ", c.number+"\n")
+				if c.asked > 3 {
+					p.typesAt(4, "allow? ", c.number+"\n")
+				}
+				p.types("All done.", "\x04")
+			}()
+			var errOut bytes.Buffer
+			code := run([]string{"-C", b.work, "--ax", "--permission", "ask", "-m", "script:" + script, "go on"},
+				streams{in: p.tty, out: p.tty, err: &errOut, getenv: func(name string) string { return b.env[name] }})
+			saw := p.saw()
+			if code != exitOK || strings.Count(saw, "allow? ") != c.asked || !strings.Contains(saw, c.says) || !strings.Contains(saw, "  1 allow once") {
+				t.Errorf("exit code %d, said %q and showed %s", code, errOut.String(), saw)
+			}
+			if plain := strings.ReplaceAll(saw, "\r\n", "\n"); strings.ContainsAny(plain, "\x1b\r\b") {
+				t.Errorf("the cursor is moved: %q", plain)
+			}
+			if _, err := os.Stat(b.work + "/made.txt"); (err == nil) != c.made {
+				t.Errorf("made.txt: %v", err)
 			}
 		})
 	}

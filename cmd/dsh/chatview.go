@@ -9,8 +9,8 @@ import (
 	"dsh/internal/termtext"
 )
 
-// chatView prints a conversation as it happens: answers stream, each call is one
-// line that its result completes.
+// chatView prints a conversation as it happens, and only ever appends: answers stream,
+// a call is a line, and so is its result.
 type chatView struct {
 	out     *output
 	text    *termtext.Writer
@@ -19,7 +19,7 @@ type chatView struct {
 	streams strings.Builder // what was printed of the answer that streams
 	thinks  bool
 	midline bool
-	call    string // id of the call whose line is open
+	call    bool // the open line is a call's
 }
 
 func newChatView(s streams, c *cards) *chatView {
@@ -110,7 +110,7 @@ func (v *chatView) say(text string) {
 	if text == "" {
 		return
 	}
-	if v.call != "" {
+	if v.call {
 		v.newline()
 	}
 	_, _ = v.text.Write([]byte(text))
@@ -121,57 +121,29 @@ func (v *chatView) say(text string) {
 func (v *chatView) begin(p *session.ToolCall) {
 	v.newline()
 	fmt.Fprint(v.out, termtext.Line(v.cards.begin(p)))
-	v.midline, v.call = true, p.CallID
+	v.midline, v.call = true, true
 }
 
-// result completes the call's line, or prints a whole one when something came
-// between.
+// result tells a person in a word how a call ended: nothing is drawn over, so that a
+// screen reader reads each line once.
 func (v *chatView) result(p *session.ToolResult) {
-	if v.call == p.Message.Source.CallID && v.person {
-		fmt.Fprint(v.out, "\r\x1b[K")
-		v.midline = false
-	}
 	line, body := v.cards.result(p)
+	if v.person {
+		line = ended(p) + ": " + strings.TrimSpace(line)
+	}
 	v.note(line)
 	for _, line := range body {
 		v.note("      " + line)
 	}
 }
 
-func (v *chatView) question(r session.ApprovalRequest) {
-	v.newline()
-	for line := range strings.Lines(askText(r)) {
-		fmt.Fprintln(v.out, termtext.Line(strings.TrimSuffix(line, "\n")))
-	}
-	fmt.Fprint(v.out, "  allow? ")
-	v.midline = true
-}
-
-// askText shows all of what is to be approved: nothing may hide behind a cut.
-func askText(r session.ApprovalRequest) string {
-	var sb strings.Builder
-	fmt.Fprintf(&sb, "? %s %s\n", r.Display.Verb, r.Display.Target)
-	if c := r.Display.Command; c != nil {
-		fmt.Fprintf(&sb, "    %s\n", c.Description)
-		if c.Dir != "" {
-			fmt.Fprintf(&sb, "    in %s\n", c.Dir)
+func ended(p *session.ToolResult) string {
+	for _, b := range p.Message.Content {
+		if b.IsError {
+			return "Failed"
 		}
 	}
-	for _, d := range r.Display.Diffs {
-		for _, h := range d.Hunks {
-			fmt.Fprintf(&sb, "    %s\n", strings.Join(h.Lines, "\n    "))
-		}
-	}
-	if r.Display.Text != "" {
-		fmt.Fprintf(&sb, "    %s\n", strings.ReplaceAll(strings.TrimRight(r.Display.Text, "\n"), "\n", "\n    "))
-	}
-	fmt.Fprintf(&sb, "  %s\n", r.Decision.Reason)
-	choices := "  y: once"
-	if r.Decision.Offer != "" {
-		choices += ", s: " + r.Decision.Offer + " in this session"
-	}
-	sb.WriteString(choices + ", n: no, or say what to do instead\n")
-	return sb.String()
+	return "Done"
 }
 
 func (v *chatView) note(text string) {
@@ -195,5 +167,5 @@ func (v *chatView) newline() {
 	if v.midline {
 		fmt.Fprintln(v.out)
 	}
-	v.midline, v.call = false, ""
+	v.midline, v.call = false, false
 }

@@ -29,7 +29,7 @@ func openCommands(outDir string, hidden *secrets) *commands {
 // artifacts go.
 func (e *engine) bashOptions(settings *config.Loaded, root string, o engineOptions) tools.BashOptions {
 	e.children = e.commandEnv(settings)
-	bash := tools.BashOptions{Jobs: e.commands.table, Env: e.children, Root: root, Dir: e.log.OutDir(), Background: true}
+	bash := tools.BashOptions{Jobs: e.commands.table, Env: e.children, Root: root, Dir: e.log.OutDir()}
 	if settings.Handover == "on" {
 		bash.KeepLate = o.asks
 		if o.asks || settings.Origin("bash.auto_background").Layer != config.Default { // without a person nobody waits

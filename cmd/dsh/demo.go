@@ -261,9 +261,9 @@ func (d *demo) report(path string) error {
 	}
 	st, id := snapshot.State(), shortID(snapshot.Header().ID)
 	took := time.Duration(st.LastTime-snapshot.Header().CreatedAt) * time.Millisecond
-	d.say("\n%d turn, %d steps, %d requests, %d calls in %s; %d tokens in, %d of them cached, %d out; changed: %s",
-		st.Turn, st.Steps, st.Requests, st.Calls, took, st.Usage.InputTokens+count(st.Usage.CacheReadTokens),
-		count(st.Usage.CacheReadTokens), st.Usage.OutputTokens, strings.Join(base(st.Changed), ", "))
+	d.say("\n%d turn, %d steps, %d requests, %d calls in %s; %s tokens in, %d of them cached, %s out; changed: %s",
+		st.Turn, st.Steps, st.Requests, st.Calls, took, st.Guess.In(st.Usage.InputTokens+count(st.Usage.CacheReadTokens)),
+		count(st.Usage.CacheReadTokens), st.Guess.Out(st.Usage.OutputTokens), strings.Join(base(st.Changed), ", "))
 	d.say("The log has %d events; %d of %d requests were derived from it again and are equal.", verdict.Events, verdict.Derived, verdict.Requests)
 	d.say("It is %s (dsh log %s, dsh verify %s).", path, id, id)
 	return nil

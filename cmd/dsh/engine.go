@@ -155,8 +155,7 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 	e.commands = openCommands(e.log.OutDir(), e.hidden)
 	e.stop = append(e.stop, e.commands.close)
 	var err error
-	if e.tools, err = tools.New(tools.Bash(e.bashOptions(settings, rules.Workspace, o)), tools.Read(), tools.Write(), tools.Edit(),
-		tools.JobOutput(), tools.JobList(), tools.JobKill(), tools.Todo()); err != nil {
+	if e.tools, err = newTools(e.bashOptions(settings, rules.Workspace, o), settings.Disabled); err != nil {
 		return err
 	}
 	e.handover = settings.Handover == "on"
@@ -266,7 +265,7 @@ func openedNotes(o session.Opened, id string) (notes []string) {
 		notes = append(notes, "the session's last turn was interrupted and was closed")
 	}
 	if len(o.Lost) > 0 {
-		notes = append(notes, "dsh ended without warning, and its jobs with it: "+strings.Join(o.Lost, ", "))
+		notes = append(notes, "these jobs are lost, as dsh ended while they ran or the session was copied: "+strings.Join(o.Lost, ", "))
 	}
 	if n := len(o.Held); n == 1 {
 		notes = append(notes, "1 message that waited is kept and not sent")

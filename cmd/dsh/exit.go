@@ -50,10 +50,13 @@ func exitCode(err error) int {
 		key       *config.MissingKeyError
 		notFound  *session.NotFoundError
 		ambiguous *session.AmbiguousError
+		outside   *session.OutsideError
+		fork      *session.ForkError
 		failure   *llm.Failure
 	)
 	switch {
-	case errors.As(err, &setting), errors.As(err, &key), errors.As(err, &notFound), errors.As(err, &ambiguous):
+	case errors.As(err, &setting), errors.As(err, &key), errors.As(err, &notFound), errors.As(err, &ambiguous),
+		errors.As(err, &outside), errors.As(err, &fork):
 		return exitUsage
 	case errors.As(err, &failure) && configures(failure.Code):
 		return exitUsage

@@ -164,3 +164,28 @@ func canonicalJSON(t *testing.T, raw []byte) string {
 	}
 	return string(out)
 }
+
+func TestForeignLogsAreForkedSearchedAndExported(t *testing.T) {
+	for _, file := range foreignLogs(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			path := b.write("foreign/session.jsonl", string(filled(t, file, b.work)))
+			before := b.read("foreign/session.jsonl")
+			b.dsh("sessions", "export", path).want(0, "\n**You**", "")
+			b.dsh("sessions", "export", "--format", "json", path).want(0, `"kind":"end"`, "")
+			b.dsh("sessions", "repair", path).want(0, "nothing to salvage", "")
+			b.dsh("sessions", "rename", path, "mine").want(2, "", "is not a session of the store")
+			b.dsh("sessions", "delete", "--yes", path).want(2, "", "is not a session of the store")
+			b.dsh("log", path, "--type", "turn/end").want(0, "turn/end", "")
+			b.dsh("sessions", "fork", path).want(0, "(dsh resume ", "")
+			script := b.write("go.txt", "== answer\ntext went on\n")
+			b.dsh("run", "-c", "-m", "script:"+script, "go on from here").want(0, "went on\n", "")
+			b.dsh("verify", b.lastSession()).want(0, "structure ok", "")
+			b.dsh("sessions", "search", "from here").want(0, "prompt", "")
+			if b.read("foreign/session.jsonl") != before {
+				t.Error("the original file was changed")
+			}
+		})
+	}
+}

@@ -32,12 +32,12 @@ var house = map[string]struct{ ours, theirs []string }{
 			"github.com/sahilm/fuzzy", "github.com/muesli/termenv",
 		},
 	},
-	"internal/files":  {theirs: []string{"github.com/bmatcuk/doublestar"}},
+	"internal/files":  {theirs: []string{"github.com/bmatcuk/doublestar", "golang.org/x/text"}},
 	"internal/loop":   {ours: []string{"session", "llm", "tools", "policy", "jobs", "prompt"}},
 	"internal/prompt": {ours: []string{"session", "llm"}},
 	"internal/verify": {ours: []string{"loop", "jobs", "session", "llm"}},
 	"internal/tools": {
-		ours:   []string{"session", "llm", "policy", "jobs", "redact"},
+		ours:   []string{"session", "llm", "policy", "jobs", "files", "redact"},
 		theirs: []string{"github.com/google/jsonschema-go", "github.com/aymanbagabas/go-udiff", "golang.org/x/text", "golang.org/x/sys"},
 	},
 	"internal/jobs":                {ours: []string{"session", "sandbox"}, theirs: []string{"golang.org/x/sys"}},
@@ -46,6 +46,7 @@ var house = map[string]struct{ ours, theirs []string }{
 	"internal/sandbox":             {theirs: []string{"golang.org/x/sys"}},
 	"internal/policy":              {ours: []string{"session"}},
 	"internal/audit":               {ours: []string{"session", "llm", "llm/openai"}},
+	"internal/export":              {ours: []string{"session", "llm", "termtext"}},
 	"internal/session": {
 		ours:   []string{"llm"},
 		theirs: []string{"github.com/gofrs/flock", "github.com/klauspost/compress/zstd"},

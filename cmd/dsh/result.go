@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"dsh/internal/llm"
 	"dsh/internal/loop"
@@ -43,6 +42,23 @@ type usageJSON struct {
 	Output    int `json:"output"`
 	CacheRead int `json:"cache_read"`
 	Reasoning int `json:"reasoning"`
+
+	Estimated *guessJSON `json:"estimated,omitempty"` // of requests that no provider counted; not in the numbers above
+}
+
+type guessJSON struct {
+	Input  int `json:"input"`
+	Output int `json:"output"`
+}
+
+func usageOf(s *session.Spending) usageJSON {
+	u := s.Usage
+	out := usageJSON{Input: u.InputTokens + count(u.CacheWriteTokens), Output: u.OutputTokens,
+		CacheRead: count(u.CacheReadTokens), Reasoning: count(u.ReasoningTokens)}
+	if s.Guess != (session.Guess{}) {
+		out.Estimated = &guessJSON{s.Guess.Input, s.Guess.Output}
+	}
+	return out
 }
 
 type errorJSON struct {
@@ -53,10 +69,10 @@ type errorJSON struct {
 // tally folds the events of one run into its result. Events of earlier runs of the
 // session are not fed to it.
 type tally struct {
-	result result
-	bill   llm.Bill
-	sent   time.Time // of the request that is being answered
-	end    session.EndReason
+	result  result
+	charges session.Charges
+	spent   session.Spending
+	end     session.EndReason
 }
 
 func newTally(id string) *tally {
@@ -64,16 +80,15 @@ func newTally(id string) *tally {
 }
 
 func (t *tally) apply(ev *session.Event) {
+	if c, ok := t.charges.Apply(ev); ok {
+		t.spent.Add(c)
+	}
 	switch p := ev.Data.(type) {
 	case session.StepStart:
 		t.result.Steps++
-	case session.RequestSent:
-		t.sent = time.UnixMilli(ev.Time)
 	case session.AssistantMessage:
-		t.answer(&p)
-	case session.CompactionSummary:
-		if p.LLMStreamCall {
-			t.spend(p.Usage, p.Provider, p.Model)
+		if text := p.Message.PlainText(); text != "" {
+			t.result.Text = text
 		}
 	case session.ToolResult:
 		if meta, ok := session.DecodeMeta(p.Meta); ok && meta.Refused != nil && !ev.Replaces() {
@@ -108,31 +123,12 @@ func (r *result) stopped() string {
 	return strings.Join(list, ", ")
 }
 
-func (t *tally) answer(p *session.AssistantMessage) {
-	if text := p.Message.PlainText(); text != "" {
-		t.result.Text = text
-	}
-	t.spend(p.Usage, p.Message.Source.Provider, p.Message.Source.Model)
-}
-
-// spend adds up what the provider counted; nil says that it did not.
-func (t *tally) spend(used *llm.Usage, provider, model string) {
-	t.bill.Add(used, provider, model, t.sent)
-	if used == nil {
-		return
-	}
-	u := &t.result.Usage
-	u.Input += used.InputTokens + count(used.CacheWriteTokens)
-	u.Output += used.OutputTokens
-	u.CacheRead += count(used.CacheReadTokens)
-	u.Reasoning += count(used.ReasoningTokens)
-}
-
 // finish completes the result: err is what kept the run from going on, if not a
 // turn's own end.
 func (t *tally) finish(err error) result {
 	r := t.result
-	if nano, known := t.bill.Total(); known {
+	r.Usage = usageOf(&t.spent)
+	if nano, known := t.spent.Bill.Total(); known {
 		usd := float64(nano) / 1e9
 		r.Cost = &usd
 	}

@@ -31,7 +31,7 @@ const outputShare = 5
 func (e *engine) route(settings *config.Loaded, o engineOptions, resume *session.Snapshot) (loop.Route, error) {
 	chosen := settings
 	if resume != nil && !o.flags["model"] {
-		if h := resume.State().Header; h != nil {
+		if h := resume.State().Chosen; h != nil {
 			again := *settings
 			again.Model = modelName(h.Config)
 			if _, _, _, err := again.Route(); err == nil {

@@ -81,19 +81,16 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 		Open:     sc.openNamed,
 		Sessions: func() ([]session.Entry, error) { return session.List(sessionsDir(paths)) },
 		Models:   llm.Models,
-		Commands: []tui.Command{
-			{Name: "compact", Args: "[focus]", Help: "replace what was said so far by a summary", Run: sc.compact},
-			{Name: "doctor", Args: "[--offline]", Help: "check this installation", Run: sc.doctor},
-		},
-		Presets: []string{string(policy.PresetReadOnly), string(policy.PresetAsk), string(policy.PresetWorkspace)},
-		Present: e.tools.Present,
-		Keys:    e.keys,
-		Editor:  editor(s.getenv),
-		History: filepath.Join(paths.Home, "history.jsonl"),
-		Drafts:  filepath.Join(paths.Home, "drafts"),
-		Redact:  func(text string) string { clean, _ := e.hidden.prompt(text); return clean },
-		Version: early.Version,
-		Home:    s.getenv("HOME"),
+		Commands: sc.commands(),
+		Presets:  []string{string(policy.PresetReadOnly), string(policy.PresetAsk), string(policy.PresetWorkspace)},
+		Present:  e.tools.Present,
+		Keys:     e.keys,
+		Editor:   editor(s.getenv),
+		History:  filepath.Join(paths.Home, "history.jsonl"),
+		Drafts:   filepath.Join(paths.Home, "drafts"),
+		Redact:   func(text string) string { clean, _ := e.hidden.prompt(text); return clean },
+		Version:  early.Version,
+		Home:     s.getenv("HOME"),
 	})
 	if header.ID != "" {
 		fmt.Fprintf(s.err, "Resume: dsh resume %s\n", shortID(header.ID))
@@ -103,6 +100,20 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 		return &exitError{code: exitSignal + int(signal.Signal)}
 	}
 	return err
+}
+
+// commands are those that the screen does not know itself.
+func (sc *screen) commands() []tui.Command {
+	return []tui.Command{
+		{Name: "compact", Args: "[focus]", Help: "replace what was said so far by a summary", Run: sc.compact},
+		{Name: "fork", Args: "[turn]", Help: "a new session with this one up to a turn", Run: func(_ context.Context, args string) (string, error) {
+			return sc.now.Load().fork(sc.s, args)
+		}},
+		{Name: "export", Args: "[file]", Help: "write this session as Markdown (or .json)", Run: func(_ context.Context, args string) (string, error) {
+			return sc.now.Load().export(args)
+		}},
+		{Name: "doctor", Args: "[--offline]", Help: "check this installation", Run: sc.doctor},
+	}
 }
 
 // compact runs until the summary is on disk; the screen goes on meanwhile, and what is
@@ -163,12 +174,8 @@ func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
 		Kill:      e.commands.table.Kill,
 		SetModel:  func(name, effort string) (string, error) { return e.setModel(sc.s, o, name, effort) },
 		SetPreset: e.setPreset,
-		Rename: func(title string) error {
-			title, _ = e.hidden.prompt(title)
-			_, err := e.log.Append(session.Draft{Data: session.Title{Title: title}})
-			return err
-		},
-		Close: e.close,
+		Rename:    e.rename,
+		Close:     e.close,
 	}, e, nil
 }
 

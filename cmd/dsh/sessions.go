@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dsh/internal/config"
+	"dsh/internal/llm"
 	"dsh/internal/session"
 	"dsh/internal/termtext"
 )
@@ -16,11 +17,12 @@ import (
 func newSessionsCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "List and show sessions",
+		Short: "List, search, fork, export, rename, delete and repair sessions",
 		Args:  noCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSessionsListCommand(s), newSessionsShowCommand(s))
+	cmd.AddCommand(newSessionsListCommand(s), newSessionsShowCommand(s), newSessionsSearchCommand(s), newSessionsForkCommand(s),
+		newSessionsExportCommand(s), newSessionsRenameCommand(s), newSessionsDeleteCommand(s), newSessionsRepairCommand(s))
 	return cmd
 }
 
@@ -62,7 +64,7 @@ func printEntry(s streams, e session.Entry, asJSON bool) error {
 		if e.Damaged != nil {
 			damaged = e.Damaged.Error()
 		}
-		return writeJSON(s.out, map[string]any{"id": e.ID, "path": e.Path, "cwd": e.Cwd, "title": e.Title,
+		return writeJSON(s.out, map[string]any{"id": e.ID, "path": e.Path, "cwd": e.Cwd, "title": e.Title, "parent": e.Parent,
 			"created": e.CreatedAt, "used": e.LastUse, "damaged": damaged, "newer": newer, "pid": e.LockedBy})
 	}
 	state := ""
@@ -85,7 +87,8 @@ func printEntry(s streams, e session.Entry, asJSON bool) error {
 }
 
 func newSessionsShowCommand(s streams) *cobra.Command {
-	return &cobra.Command{
+	var turns bool
+	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show what the system knows of a session",
 		Args:  exactly(1, "show needs a session: its id, a unique beginning of it, or a path"),
@@ -98,9 +101,48 @@ func newSessionsShowCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if turns {
+				return showTurns(s, snapshot)
+			}
 			return showState(s, entry, snapshot)
 		},
 	}
+	cmd.Flags().BoolVar(&turns, "turns", false, "its turns: number, begin, end, prompt")
+	return cmd
+}
+
+// showTurns prints a line for each turn that has a prompt or has ended.
+func showTurns(s streams, snapshot *session.Snapshot) error {
+	var prompt string
+	var began int64
+	line := func(turn int, end string) {
+		text := fmt.Sprintf("%4d  %s  %-11s  %s", turn, when(began), end, clip(firstOf(prompt)))
+		fmt.Fprintln(s.out, termtext.Line(strings.TrimRight(text, " ")))
+	}
+	open := 0
+	for ev := range snapshot.Outcomes() {
+		switch p := ev.Data.(type) {
+		case session.TurnStart:
+			open, began, prompt = p.Turn, ev.Time, ""
+		case session.UserMessage:
+			if prompt == "" && p.Source.Kind == llm.FromUser {
+				prompt = p.PlainText()
+			}
+		case session.TurnEnd:
+			line(p.Turn, string(p.Reason.Kind))
+			open = 0
+		}
+	}
+	if open > 0 {
+		line(open, "open")
+	}
+	return snapshot.Err()
+}
+
+// firstOf is the first line of a text that says something.
+func firstOf(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
 }
 
 // openIn says who writes the session.
@@ -117,10 +159,11 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	show("title", entry.Title)
 	show("folder", h.Cwd)
 	show("log", snapshot.Path())
+	show("from", h.ParentSession)
 	show("created", when(h.CreatedAt))
 	show("used", when(st.LastTime))
-	if st.Header != nil {
-		show("model", modelName(st.Header.Config))
+	if st.Chosen != nil {
+		show("model", modelName(st.Chosen.Config))
 	}
 	show("preset", st.Preset)
 	show("turns", fmt.Sprintf("%d, %d steps, %d requests, %d calls", st.Turn, st.Steps, st.Requests, st.Calls))
@@ -131,10 +174,10 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	if st.LastEnd != nil && !(running && len(snapshot.Closers()) > 0) {
 		show("last turn", endText(*st.LastEnd))
 	}
-	show("tokens", fmt.Sprintf("%d in, %d cached, %d out", st.Usage.InputTokens, count(st.Usage.CacheReadTokens), st.Usage.OutputTokens))
+	show("tokens", fmt.Sprintf("%s in, %d cached, %s out", st.Guess.In(st.Usage.InputTokens), count(st.Usage.CacheReadTokens), st.Guess.Out(st.Usage.OutputTokens)))
 	show("cost", costText(&st))
-	if percent, ok := st.InUse.Percent(); ok {
-		show("context", fmt.Sprintf("%d of %d tokens (%d%%)", st.InUse.Used, st.InUse.Window, percent))
+	if share := st.InUse.Share(); share != "" {
+		show("context", fmt.Sprintf("%s of %d tokens (%s)", st.InUse.Tokens(), st.InUse.Window, share))
 	}
 	for _, f := range st.Instructions {
 		show("told", "instructions "+instructionLine(f))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dsh/internal/config"
+	"dsh/internal/termtext"
 	"dsh/internal/tui"
 	"dsh/internal/tui/term"
 )
@@ -36,7 +37,7 @@ func askTrust(ctx context.Context, s streams, o engineOptions, t term.Options) (
 	if err != nil {
 		return false, err
 	}
-	text := []string{"This folder brings settings of its own, " + short(paths.ProjectConfig, s.getenv("HOME")) + ":", ""}
+	text := []string{"This folder brings settings of its own, " + termtext.Home(paths.ProjectConfig, s.getenv("HOME")) + ":", ""}
 	for line := range strings.Lines(settings) {
 		text = append(text, "    "+strings.TrimRight(line, "\r\n"))
 	}
@@ -49,12 +50,4 @@ func askTrust(ctx context.Context, s streams, o engineOptions, t term.Options) (
 		return false, usage(errLeft)
 	}
 	return answer == 1, paths.Trust(settings, answer == 1)
-}
-
-// short is a path under the user's directory by its short name.
-func short(path, home string) string {
-	if rest, ok := strings.CutPrefix(path, home+"/"); ok && home != "" {
-		return "~/" + rest
-	}
-	return path
 }

@@ -105,7 +105,8 @@ func (v *view) finish(runErr error) error {
 		v.note("dsh: " + r.Error.Code + ": " + r.Error.Message)
 	}
 	if v.watched {
-		v.note(fmt.Sprintf("session %s · %d steps · %d tokens in, %d out · %s", shortID(r.Session), r.Steps, r.Usage.Input+r.Usage.CacheRead, r.Usage.Output, v.tally.bill))
+		v.note(fmt.Sprintf("session %s · %d steps · %s tokens in, %s out · %s", shortID(r.Session), r.Steps,
+			v.tally.spent.Guess.In(r.Usage.Input+r.Usage.CacheRead), v.tally.spent.Guess.Out(r.Usage.Output), v.tally.spent.Bill))
 	}
 	return nil
 }

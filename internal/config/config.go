@@ -32,6 +32,8 @@ type Settings struct {
 
 	Allow []RuleText
 	Deny  []RuleText
+
+	Disabled []RuleText // names of tools that sessions do not have
 }
 
 // Provider is one endpoint that speaks OpenAI's chat completions.
@@ -40,7 +42,7 @@ type Provider struct {
 	KeyEnv  string // the variable that holds the key; "" if the endpoint wants none
 }
 
-// RuleText is one rule of [permissions], as it was written.
+// RuleText is one item of a list such as those of [permissions], as it was written.
 type RuleText struct {
 	Text   string
 	Origin Origin

@@ -99,6 +99,7 @@ const (
 	tableKeys   = "keys"
 	keyAllow    = "permissions.allow"
 	keyDeny     = "permissions.deny"
+	keyDisabled = "tools.disabled"
 )
 
 func defaults() Settings {
@@ -133,13 +134,9 @@ func (s *Settings) set(e entry) error {
 	if e.key == keyFallback {
 		return s.setFallback(e)
 	}
-	if e.key == keyAllow || e.key == keyDeny {
+	if list, example := s.list(e.key); list != nil {
 		if e.kind != unstable.Array {
-			return fmt.Errorf(`want a list such as ["bash(go test:*)"]`)
-		}
-		list := &s.Allow
-		if e.key == keyDeny {
-			list = &s.Deny
+			return fmt.Errorf("want a list such as [%q]", example)
 		}
 		*list = append(*list, e.list...)
 		return nil
@@ -151,6 +148,20 @@ func (s *Settings) set(e entry) error {
 		return s.setProvider(name, field, e.text)
 	}
 	return fmt.Errorf("no such setting%s", suggest(e.key))
+}
+
+// list is where the items of a setting are collected from all places, and an example of
+// one; nil if the setting is none of those.
+func (s *Settings) list(key string) (list *[]RuleText, example string) {
+	switch key {
+	case keyAllow:
+		return &s.Allow, "bash(go test:*)"
+	case keyDeny:
+		return &s.Deny, "bash(go test:*)"
+	case keyDisabled:
+		return &s.Disabled, "bash"
+	}
+	return nil, ""
 }
 
 // setKeys takes one key or a list. Which actions and keys there are is the screen's

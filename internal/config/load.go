@@ -95,7 +95,7 @@ func (l *Loaded) refuse(e entry, trusted bool) string {
 	if strings.HasPrefix(e.key, tableKeys+".") {
 		return "only your own settings may change keys"
 	}
-	if trusted || e.key == keyDeny {
+	if trusted || e.key == keyDeny || e.key == keyDisabled {
 		return ""
 	}
 	i := slices.IndexFunc(keys, func(k key) bool { return k.name == e.key && k.stricter != nil })

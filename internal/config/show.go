@@ -36,6 +36,9 @@ func (l *Loaded) Rows() (rows []Row) {
 	for _, r := range l.Deny {
 		row(keyDeny, strconv.Quote(r.Text), r.Origin)
 	}
+	for _, r := range l.Disabled {
+		row(keyDisabled, strconv.Quote(r.Text), r.Origin)
+	}
 	for _, name := range l.ProviderNames() {
 		prefix := "provider." + name
 		row(prefix+".base_url", l.Providers[name].BaseURL, l.Origin(prefix+".base_url"))

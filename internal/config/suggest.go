@@ -17,7 +17,7 @@ func isTable(name string) bool {
 
 // known are the names of the settings, NAME standing for a provider's.
 func known() []string {
-	names := []string{keyFallback, keyAllow, keyDeny, "provider.NAME.base_url", "provider.NAME.key_env"}
+	names := []string{keyFallback, keyAllow, keyDeny, keyDisabled, "provider.NAME.base_url", "provider.NAME.key_env"}
 	for _, k := range keys {
 		names = append(names, k.name)
 	}

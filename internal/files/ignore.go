@@ -54,27 +54,29 @@ func (l *level) enter(abs, rel string, has func(name string) bool) *level {
 	return &level{above: l, dir: rel, files: files}
 }
 
-// outer is the rules that hold at a root before its own: the user's for all
-// repositories, the repository's private ones, and those of the directories between
-// its top and the root. A root that they exclude was asked for by name: then none.
-func outer(root string) *level {
+// outer is the rules that hold at a root before its own: in a repository the user's for
+// all of them, its private ones, and those of the directories between its top and the
+// root; elsewhere those of the directories between a project and the root. A root that
+// they exclude was asked for by name: then none.
+func outer(root, project string) *level {
+	var l *level
 	top := repoTop(root)
 	if top == "" {
-		return nil
+		top = project
+	} else {
+		for _, file := range []string{userExcludes(), filepath.Join(gitDir(top), "info", "exclude")} {
+			if rs := readRules(file); rs != nil {
+				l = &level{above: l, files: []rules{rs}}
+			}
+		}
 	}
 	rel, err := filepath.Rel(top, root)
-	if err != nil {
-		return nil
+	if err != nil || !filepath.IsLocal(rel) {
+		return l
 	}
 	parts := []string{}
 	if rel != "." {
 		parts = strings.Split(filepath.ToSlash(rel), "/")
-	}
-	var l *level
-	for _, file := range []string{userExcludes(), filepath.Join(gitDir(top), "info", "exclude")} {
-		if rs := readRules(file); rs != nil {
-			l = &level{above: l, files: []rules{rs}}
-		}
 	}
 	dir := top
 	for i, name := range parts {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -35,16 +36,23 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// walked is what a walk gives, and the errors on the way.
-func walked(t *testing.T, root string, o Options) (paths []string, errs []error) {
+// walked is what a walk gives, sorted, and the error it ends with.
+func walked(t *testing.T, root string, o Options, skipped ...*Skipped) (paths []string, errs []error) {
 	t.Helper()
-	for e, err := range Walk(context.Background(), root, o) {
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
+	var mu sync.Mutex
+	left, err := Walk(context.Background(), root, o, func(e Entry) error {
+		mu.Lock()
+		defer mu.Unlock()
 		paths = append(paths, e.Path)
+		return nil
+	})
+	if err != nil {
+		errs = append(errs, err)
 	}
+	for _, s := range skipped {
+		*s = left
+	}
+	slices.Sort(paths)
 	return paths, errs
 }
 

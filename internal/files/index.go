@@ -124,16 +124,13 @@ func (b *builder) reset() {
 	b.items, b.byPath, b.gone = nil, map[string]int{}, map[string]bool{}
 }
 
+// walk finds what git cannot, with one worker, as a builder is for one goroutine.
 func (b *builder) walk(ctx context.Context) error {
-	for e, err := range Walk(ctx, b.ix.root, Options{}) {
-		switch {
-		case err != nil && (ctx.Err() != nil || e.Path == "."):
-			return err
-		case err == nil:
-			b.add(e.Path, same)
-		}
-	}
-	return nil
+	_, err := Walk(ctx, b.ix.root, Options{Links: true, Workers: 1}, func(e Entry) error {
+		b.add(e.Path, same)
+		return nil
+	})
+	return err
 }
 
 func (b *builder) add(path string, s status) {

@@ -3,11 +3,12 @@ package files
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -24,12 +25,12 @@ func TestI01WalkSaysWhatItLeavesOut(t *testing.T) {
 		".gitignore": "dist/\nnode_modules/\n*.tmp\n", ".github/w.yml": "", "dist/a.js": "", "node_modules/p/i.js": "",
 		"src/.gitignore": "!keep.tmp\n", "src/keep.tmp": "", "src/b.tmp": "", "src/a.js": "", ".git/config": "", "sub/.git": "gitdir: x",
 	})
-	var skipped Skipped
-	paths, errs := walked(t, root, Options{Skipped: &skipped})
+	skipped := Skipped{}
+	paths, errs := walked(t, root, Options{}, &skipped)
 	if want := []string{"src/a.js", "src/keep.tmp"}; !slices.Equal(paths, want) || errs != nil {
 		t.Errorf("got %q %v, want %q", paths, errs, want)
 	}
-	if want := (Skipped{Hidden: 3, Ignored: 3}); skipped != want {
+	if want := (Skipped{Hidden: 3, Ignored: 3}); !reflect.DeepEqual(skipped, want) {
 		t.Errorf("skipped %+v, want %+v", skipped, want)
 	}
 	paths, _ = walked(t, root, Options{Hidden: true, NoIgnore: true})
@@ -65,10 +66,13 @@ func TestI04WalkEnds(t *testing.T) {
 	link(t, "nowhere", filepath.Join(root, "d/dangling"))
 	link(t, root, filepath.Join(root, "d/z/top"))
 	var skipped Skipped
-	paths, errs := walked(t, root, Options{Skipped: &skipped})
-	want := []string{"d/dangling", "d/file", "d/loop", "d/ok", "d/root", "d/z/deep", "d/z/top"}
-	if !slices.Equal(paths, want) || errs != nil || skipped.Links != 3 {
-		t.Errorf("got %q %v, %d links, want %q and 3", paths, errs, skipped.Links, want)
+	paths, errs := walked(t, root, Options{}, &skipped)
+	if want := []string{"d/ok", "d/z/deep"}; !slices.Equal(paths, want) || errs != nil || skipped.Links != 5 {
+		t.Errorf("got %q %v, %d links, want %q and 5", paths, errs, skipped.Links, want)
+	}
+	paths, errs = walked(t, root, Options{Links: true})
+	if want := []string{"d/dangling", "d/file", "d/loop", "d/ok", "d/root", "d/z/deep", "d/z/top"}; !slices.Equal(paths, want) || errs != nil {
+		t.Errorf("got %q %v, want %q", paths, errs, want)
 	}
 	there := filepath.Join(t.TempDir(), "link")
 	link(t, filepath.Join(root, "d"), there)
@@ -79,35 +83,28 @@ func TestI04WalkEnds(t *testing.T) {
 
 func TestI04WalkGoesOnBehindWhatItCannotRead(t *testing.T) {
 	t.Parallel()
+	root := tree(t, map[string]string{"a/x": "", "b/y": "", "c/z": ""})
+	gone := filepath.Join(root, "b")
 	if os.Geteuid() == 0 {
 		// Root reads everything: a directory that goes away after its name was read is
-		// as unreadable.
-		root := tree(t, map[string]string{"a/x": "", "b/y": "", "c/z": ""})
-		var paths, bad []string
-		for e, err := range Walk(context.Background(), root, Options{}) {
-			if err != nil {
-				bad = append(bad, e.Path)
-				continue
-			}
-			paths = append(paths, e.Path)
-			if e.Path == "a/x" {
-				if err := os.RemoveAll(filepath.Join(root, "b")); err != nil {
-					t.Fatal(err)
-				}
-			}
+		// as unreadable. With one worker the entries of the top come first.
+		if err := os.WriteFile(filepath.Join(root, "first"), nil, 0o644); err != nil {
+			t.Fatal(err)
 		}
-		if !slices.Equal(paths, []string{"a/x", "c/z"}) || !slices.Equal(bad, []string{"b"}) {
-			t.Errorf("got %q, errors at %q", paths, bad)
-		}
-		return
-	}
-	root := tree(t, map[string]string{"a/x": "", "b/y": "", "c/z": ""})
-	if err := os.Chmod(filepath.Join(root, "b"), 0); err != nil {
+	} else if err := os.Chmod(gone, 0); err != nil {
 		t.Fatal(err)
 	}
-	paths, errs := walked(t, root, Options{})
-	if !slices.Equal(paths, []string{"a/x", "c/z"}) || len(errs) != 1 || !errors.Is(errs[0], fs.ErrPermission) {
-		t.Errorf("got %q, %v", paths, errs)
+	var paths []string
+	skipped, err := Walk(context.Background(), root, Options{Workers: 1}, func(e Entry) error {
+		if e.Path == "first" {
+			return os.RemoveAll(gone)
+		}
+		paths = append(paths, e.Path)
+		return nil
+	})
+	slices.Sort(paths)
+	if !slices.Equal(paths, []string{"a/x", "c/z"}) || !slices.Equal(skipped.Unread, []string{"b/"}) || skipped.Unreadable != 1 || err != nil {
+		t.Errorf("got %q %+v %v", paths, skipped, err)
 	}
 }
 
@@ -122,10 +119,8 @@ func TestI04WalkRoots(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for e, err := range Walk(ctx, root, Options{}) {
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("after cancel: %q %v", e.Path, err)
-		}
+	if _, err := Walk(ctx, root, Options{}, func(e Entry) error { return errors.New("visited") }); !errors.Is(err, context.Canceled) {
+		t.Errorf("after cancel: %v", err)
 	}
 }
 
@@ -143,24 +138,33 @@ func TestI05WalkGivesNamesAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestWalkGivesDirsAndStopsWhenTold(t *testing.T) {
+func TestWalkStopsWhenTold(t *testing.T) {
 	t.Parallel()
-	root := tree(t, map[string]string{"a/b/c": "", "a/d": "", "e/": ""})
-	var seen []string
-	for e, err := range Walk(context.Background(), root, Options{Dirs: true}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info, err := e.Info(); err != nil || info.IsDir() != e.Type.IsDir() {
-			t.Errorf("%s: info %v %v", e.Path, info, err)
-		}
-		seen = append(seen, e.Path)
-		if e.Path == "a/d" {
-			break
-		}
+	files := map[string]string{}
+	for i := range 50 {
+		files[fmt.Sprintf("d%d/f", i)] = ""
 	}
-	if got := strings.Join(seen, " "); got != "a a/b a/b/c a/d" {
-		t.Errorf("got %q", got)
+	enough, n := errors.New("enough"), 0
+	_, err := Walk(context.Background(), tree(t, files), Options{Workers: 1}, func(Entry) error {
+		n++
+		return enough
+	})
+	if !errors.Is(err, enough) || n != 1 {
+		t.Errorf("%d visits, error %v", n, err)
+	}
+}
+
+func TestWalkSharesALargeDirectory(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{".ignore": "*7\n"}
+	for i := range batch + 10 {
+		files[fmt.Sprintf("f%d", i)] = ""
+	}
+	root := tree(t, files)
+	one, _ := walked(t, root, Options{Workers: 1})
+	many, errs := walked(t, root, Options{Workers: 4})
+	if len(one) != batch+10-103 || !slices.Equal(one, many) || errs != nil {
+		t.Errorf("%d and %d files, %v", len(one), len(many), errs)
 	}
 }
 
@@ -183,7 +187,7 @@ func TestGlob(t *testing.T) {
 			t.Errorf("%q on %q: %v", c.pattern, c.path, got)
 		}
 	}
-	for _, bad := range []string{"", "./", "/etc/*", "[a", "{a,b", `a\`} {
+	for _, bad := range []string{"", "./", "/etc/*", "../*", "a/../b", "[a", "{a,b", `a\`} {
 		if _, err := NewGlob(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
@@ -203,8 +207,8 @@ func TestGlobSaysWhereToWalk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g.Dir() != want.dir || g.Hidden() != want.hidden {
-			t.Errorf("%q: %q %v, want %v", pattern, g.Dir(), g.Hidden(), want)
+		if dir, _ := g.Split(); dir != want.dir || g.Hidden() != want.hidden {
+			t.Errorf("%q: %q %v, want %v", pattern, dir, g.Hidden(), want)
 		}
 	}
 }

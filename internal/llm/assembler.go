@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ type Assembler struct {
 	order  []*piece       // as first seen
 	usage  *Usage
 	finish *Finish
+	replay json.RawMessage
 }
 
 // piece is a block that is being put together.
@@ -59,7 +61,7 @@ func (a *Assembler) Add(c Chunk) error {
 		if c.Reason == nil {
 			return fmt.Errorf("finish chunk without a reason")
 		}
-		a.finish = c.Reason
+		a.finish, a.replay = c.Reason, c.Replay
 	default:
 		return fmt.Errorf("unknown chunk type %q", c.Type)
 	}
@@ -186,6 +188,10 @@ func (a *Assembler) Interrupted() []Block {
 	}
 	return slices.Clip(blocks)
 }
+
+// Replay is what the provider wants back with the message, nil if nothing: see
+// Source.Replay.
+func (a *Assembler) Replay() json.RawMessage { return a.replay }
 
 // Usage is the last usage that was reported, nil if none was.
 func (a *Assembler) Usage() *Usage { return a.usage }

@@ -1,5 +1,7 @@
 package llm
 
+import "encoding/json"
+
 // ChunkType names a streamed piece.
 type ChunkType string
 
@@ -30,6 +32,8 @@ type Chunk struct {
 	Block  *Block  // block-end: the whole block
 	Usage  *Usage  // usage
 	Reason *Finish // finish
+
+	Replay json.RawMessage // finish: see Source.Replay
 }
 
 // FinishKind is why a stream ended.

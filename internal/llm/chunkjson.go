@@ -42,9 +42,10 @@ func (c Chunk) MarshalJSON() ([]byte, error) {
 		}{c.Type, c.Usage})
 	}
 	return json.Marshal(struct {
-		Type   ChunkType `json:"type"`
-		Reason *Finish   `json:"reason,omitempty"`
-	}{c.Type, c.Reason})
+		Type   ChunkType       `json:"type"`
+		Reason *Finish         `json:"reason,omitempty"`
+		Replay json.RawMessage `json:"replayState,omitempty"`
+	}{c.Type, c.Reason, c.Replay})
 }
 
 // UnmarshalJSON is the inverse of MarshalJSON.
@@ -60,12 +61,14 @@ func (c *Chunk) UnmarshalJSON(data []byte) error {
 		Block          *Block    `json:"block"`
 		Usage          *Usage    `json:"usage"`
 		Reason         *Finish   `json:"reason"`
+
+		Replay json.RawMessage `json:"replayState"`
 	}
 	if err := json.Unmarshal(data, &all); err != nil {
 		return err
 	}
 	*c = Chunk{Type: all.Type, Index: all.Index, BlockType: all.BlockType, Text: all.Text, ID: all.ID,
-		ArgumentsDelta: all.ArgumentsDelta, Block: all.Block, Usage: all.Usage, Reason: all.Reason}
+		ArgumentsDelta: all.ArgumentsDelta, Block: all.Block, Usage: all.Usage, Reason: all.Reason, Replay: all.Replay}
 	if all.Name != nil {
 		c.Name, c.HasName = *all.Name, true
 	}

@@ -30,6 +30,9 @@ type Failure struct {
 	ProviderRetryAfterMs *int64 `json:"providerRetryAfterMs,omitempty"`
 	RequestID            string `json:"requestId,omitempty"`
 
+	// Wordless says that the answer was a status and nothing else.
+	Wordless bool `json:"wordless,omitempty"`
+
 	// Final marks a failure that the provider or the transport says not to retry,
 	// though its code usually is (x-should-retry: false, a bad certificate).
 	Final bool `json:"final,omitempty"`

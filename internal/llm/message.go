@@ -142,6 +142,10 @@ type Source struct {
 	Provider string `json:"provider,omitempty"` // model
 	Model    string `json:"model,omitempty"`    // model
 
+	// Replay is what the provider wants back with the message, in the form in which
+	// its client keeps it, an object; nil for most. Nobody else reads it.
+	Replay json.RawMessage `json:"replayState,omitempty"` // model
+
 	// Raw is the source as it was read, when it has fields this version does not
 	// know; it is what MarshalJSON writes back.
 	Raw json.RawMessage `json:"-"`
@@ -167,7 +171,7 @@ func (s *Source) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
 	}
-	for _, known := range []string{"kind", "callId", "plugin", "form", "provider", "model"} {
+	for _, known := range []string{"kind", "callId", "plugin", "form", "provider", "model", "replayState"} {
 		delete(fields, known)
 	}
 	if len(fields) > 0 {

@@ -36,7 +36,7 @@ func (t *turn) ask(slot *slot, d session.Decision) (allowed bool, err error) {
 	}
 	q := &question{
 		request: session.ApprovalRequest{ID: session.NewID(), CallID: slot.call.ID, Tool: slot.call.Name,
-			Display: t.a.o.Tools.Present(slot.call.Name, slot.call.Arguments, nil), Decision: d},
+			Display: slot.preview(), Decision: d},
 		answer: make(chan session.Answer, 1),
 	}
 	t.a.addQuestion(q) // before it is logged: who reads of it may answer at once

@@ -37,12 +37,15 @@ func (t *turn) prepare(slot *slot) (body func() tools.Result, err error) {
 		return nil, nil
 	}
 	slot.yield = make(chan string, 1)
+	rules := t.a.rules() // of now: while the body runs, a person may answer another call
 	env := tools.Env{Cwd: t.a.o.Cwd, CallID: slot.call.ID, Seen: t.a.log.Seen, Save: t.a.o.Save, Redact: t.a.o.RedactResult,
-		Jobs: t.a.jobs, Yield: slot.yield}
+		Judge: func(a policy.Action) session.Verdict { return policy.Decide(rules, a).Verdict },
+		Jobs:  t.a.jobs, Yield: slot.yield}
 	if slot.info.Action, refused = call.Action(env); refused != nil {
 		slot.result = *refused
 		return nil, nil
 	}
+	slot.preview = func() session.Display { return call.Preview(t.ctx, env) }
 	allowed, err := t.judge(slot)
 	if err != nil || !allowed {
 		return nil, err
@@ -95,13 +98,17 @@ func (t *turn) judge(slot *slot) (allowed bool, err error) {
 	return false, nil
 }
 
-// decide asks policy under the rules of now: those the agent was made with and
-// those of the session.
+// decide asks policy under the rules of now.
 func (a *Agent) decide(action policy.Action) session.Decision {
+	return policy.Decide(a.rules(), action)
+}
+
+// rules are those the agent was made with and those of the session.
+func (a *Agent) rules() policy.Rules {
 	rules := a.o.Rules
 	rules.Preset = a.currentPreset()
 	rules.Rules = append(rules.Rules[:len(rules.Rules):len(rules.Rules)], a.d.rules...)
-	return policy.Decide(rules, action)
+	return rules
 }
 
 // refuse settles a call that policy or the person did not allow.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"dsh/internal/llm"
 	"dsh/internal/session"
@@ -150,6 +151,21 @@ func (o *overflow) RequestError(ctx context.Context, f RequestFailure) (retry bo
 	}
 	_, after := o.a.log.Messages()
 	return after != before, nil
+}
+
+// overfull is the one place where the loop knows better than the provider why a
+// request failed. Some endpoints refuse what is too long with a bare 400, which may
+// mean anything; where room would be made for a request of so many tokens, it is
+// taken for an overflow. The window is the loop's knowledge, not the client's.
+func overfull(f *llm.Failure, tokens int, r Route) *llm.Failure {
+	bare := f.Code == llm.CodeInvalidRequest && f.Status == http.StatusBadRequest && f.Wordless
+	if !bare || r.Window <= 0 || tokens < pressure(r) {
+		return f
+	}
+	long := *f
+	long.Code = llm.CodeContextOverflow
+	long.Message = fmt.Sprintf("%s, without a reason, for about %d tokens in a window of %d: taken as too long", f.Message, tokens, r.Window)
+	return &long
 }
 
 // Compact replaces the conversation but its last message by a summary; focus says

@@ -463,3 +463,38 @@ func TestMC08AnOrphanedStartIsClosedBeforeTheNext(t *testing.T) {
 		expect(t, "the turn", f.lastEnd().Kind, session.Completed)
 	})
 }
+
+// A bare 400 says nothing; where the window is nearly full it is an overflow. The
+// history before the long prompt is too short for room to be made unasked.
+func TestE25ABareRefusalOfAFullWindowIsAnOverflow(t *testing.T) {
+	bare := llm.Failure{Code: llm.CodeInvalidRequest, Message: "Bad Request", Status: 400, Wordless: true}
+	worded := bare
+	worded.Wordless, worded.Message = false, "messages[3]: bad role"
+	for name, c := range map[string]struct {
+		plays    []play
+		window   int
+		prompt   int // tokens
+		brackets string
+		code     llm.Code // "" completed
+	}{
+		"E25 room is made, once":      {[]play{fail(bare), say("sum"), say("done")}, 20_000, 16_000, "start ask summary end", ""},
+		"E25 and not twice":           {[]play{fail(bare), say("sum"), fail(bare)}, 20_000, 16_000, "start ask summary end", llm.CodeContextOverflow},
+		"E25 a small context":         {[]play{fail(bare)}, 20_000, 1000, "", llm.CodeInvalidRequest},
+		"E25 an unknown window":       {[]play{fail(bare)}, 0, 16_000, "", llm.CodeInvalidRequest},
+		"E25 a refusal with a reason": {[]play{fail(worded)}, 20_000, 16_000, "", llm.CodeInvalidRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				f := newFixture(t, append([]play{say(words(350))}, c.plays...), window(c.window))
+				f.prompt(words(350))
+				f.prompt(words(c.prompt))
+				expect(t, "compactions", f.brackets(), c.brackets)
+				if c.code == "" {
+					expect(t, "the end", f.lastEnd().Kind, session.Completed)
+				} else {
+					expect(t, "the failure", f.failure().Code, c.code)
+				}
+			})
+		})
+	}
+}

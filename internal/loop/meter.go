@@ -10,7 +10,6 @@ import (
 // What the wire adds to the text, in tokens. The values lie on the upper side.
 const (
 	messageTokens = 10
-	callTokens    = 20
 	toolTokens    = 15
 )
 
@@ -103,50 +102,11 @@ func (m *meter) scaled(tokens int) int {
 }
 
 func headerTokens(h *llm.Header) int {
-	n := messageTokens + textTokens(h.System)
+	n := messageTokens + llm.TextTokens(h.System)
 	for _, t := range h.Tools {
-		n += toolTokens + textTokens(t.Name) + textTokens(t.Description) + len(t.Parameters)/4
+		n += toolTokens + llm.TextTokens(t.Name) + llm.TextTokens(t.Description) + len(t.Parameters)/4
 	}
 	return n
 }
 
-func messageSize(m *llm.Message) int { return messageTokens + blockTokens(m.Content) }
-
-func blockTokens(blocks []llm.Block) int {
-	n := 0
-	for i := range blocks {
-		b := &blocks[i]
-		switch b.Type {
-		case llm.ToolCall:
-			n += callTokens + textTokens(b.Name) + textTokens(b.Arguments)
-		case llm.ToolResult:
-			n += blockTokens(b.Content)
-		default:
-			n += textTokens(b.Text)
-		}
-	}
-	return n
-}
-
-// firstCJK is where the scripts begin whose characters are about a token each.
-const firstCJK = 0x2E80
-
-// textTokens: four characters of ASCII are a token, two of another alphabet, and each
-// of CJK. What JSON escapes counts twice: code is full of it, and takes more tokens
-// than prose.
-func textTokens(s string) int {
-	quarters := 3 // rounds up
-	for _, r := range s {
-		switch {
-		case r < ' ' || r == '"' || r == '\\':
-			quarters += 2
-		case r < 0x80:
-			quarters++
-		case r < firstCJK:
-			quarters += 2
-		default:
-			quarters += 4
-		}
-	}
-	return quarters / 4
-}
+func messageSize(m *llm.Message) int { return messageTokens + llm.BlockTokens(m.Content) }

@@ -54,7 +54,8 @@ func (a *Agent) Move(id string, to session.Target, at int) (bool, error) {
 }
 
 // Release lets held messages go, and wakes the agent when there were any. Ids that
-// are not held are passed over.
+// are not held are passed over. What was meant for a step that never came has a turn of
+// its own, before what was queued.
 func (a *Agent) Release(ids ...string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,13 +65,22 @@ func (a *Agent) Release(ids ...string) error {
 	if ids = a.among(ids, true); len(ids) == 0 {
 		return nil
 	}
-	if _, err := a.log.Append(session.Draft{Data: session.InboxHeld{IDs: ids, Held: false}}); err != nil {
+	stepless := a.act == nil || a.act.maintenance || a.act.closing || a.act.ctx.Err() != nil
+	drafts := []session.Draft{{Data: session.InboxHeld{IDs: ids, Held: false}}}
+	if stepless {
+		box := a.log.Inbox()
+		for _, p := range box.Turns(ids) {
+			drafts = append(drafts, session.Draft{Data: p})
+		}
+	}
+	if _, err := a.log.Append(drafts...); err != nil {
 		return err
 	}
 	a.stir()
-	if a.act == nil {
+	switch {
+	case a.act == nil:
 		a.start()
-	} else if a.act.maintenance || a.act.closing || a.act.ctx.Err() != nil {
+	case stepless:
 		a.latch = true
 	}
 	return nil

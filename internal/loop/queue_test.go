@@ -14,7 +14,7 @@ import (
 // another moment, and nothing is lost.
 func TestINB09InterruptHoldsWhatWaits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		f := newFixture(t, []play{hang(text("half")), say("second"), say("third")})
+		f := newFixture(t, []play{hang(text("half")), say("second"), say("third"), say("fourth")})
 		f.send("first")
 		synctest.Wait()
 		f.steer("steer")
@@ -30,7 +30,7 @@ func TestINB09InterruptHoldsWhatWaits(t *testing.T) {
 		must(t, f.Release(items[0].ID, items[1].ID))
 		f.idle()
 		expect(t, "all went", f.waits(), "")
-		expect(t, "turns", f.log.LastTurn(), 3)
+		expect(t, "each in a turn of its own", f.sent(3), "user(first) assistant(half) user(note) user(now) assistant(second) user(steer) assistant(third) user(later)")
 	})
 }
 

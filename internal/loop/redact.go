@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"maps"
 	"slices"
@@ -179,8 +180,13 @@ func (f *answerFilter) end(c llm.Chunk) llm.Chunk {
 	return c
 }
 
-// finish cleans what a provider says of a failure: it may quote what it was sent.
+// finish cleans what a provider says of a failure: it may quote what it was sent. What
+// it wants back may be signed: with a secret of the user in it, none of it is kept.
 func (f *answerFilter) finish(c llm.Chunk) llm.Chunk {
+	var replay any
+	if json.Unmarshal(c.Replay, &replay) == nil && f.secret(replay) {
+		c.Replay = nil
+	}
 	if c.Reason == nil || c.Reason.Failure == nil {
 		return c
 	}
@@ -189,4 +195,22 @@ func (f *answerFilter) finish(c llm.Chunk) llm.Chunk {
 	reason.Failure = &failure
 	c.Reason = &reason
 	return c
+}
+
+// secret reports whether a string in a JSON value holds a secret of the user.
+func (f *answerFilter) secret(v any) bool {
+	switch v := v.(type) {
+	case string:
+		clean, _ := f.o.RedactPrompt(v)
+		return clean != v
+	case []any:
+		return slices.ContainsFunc(v, f.secret)
+	case map[string]any:
+		for _, inner := range v {
+			if f.secret(inner) {
+				return true
+			}
+		}
+	}
+	return false
 }

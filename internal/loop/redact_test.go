@@ -188,3 +188,28 @@ func TestD07NotesAndPromptsHoldNoKey(t *testing.T) {
 		expect(t, "requests", f.model.count(), 1) // a value that is no provider's key does not reject a prompt
 	})
 }
+
+// What goes back to a provider as it came must not carry a secret of the user.
+func TestS08DetailsWithASecretAreNotKept(t *testing.T) {
+	for name, c := range map[string]struct{ details, want string }{
+		"S08 a secret": {`{"reasoning_details":[{"text":"my\u002down-key"}]}`, ""},
+		"S08 none":     {`{"reasoning_details":[{"text":"fine"}]}`, `{"reasoning_details":[{"text":"fine"}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				done := finish(llm.Stop)
+				done.Replay = []byte(c.details)
+				f := newFixture(t, []play{func(_ context.Context, _ *llm.Request, yield func(llm.Chunk) bool) {
+					yield(text("ok"))
+					yield(done)
+				}}, func(o *Options) {
+					o.RedactPrompt = func(text string) (string, bool) {
+						return strings.ReplaceAll(text, "my-own-key", "[redacted]"), false
+					}
+				})
+				f.prompt("go")
+				expect(t, "kept", string(of[session.AssistantMessage](f)[0].Message.Source.Replay), c.want)
+			})
+		})
+	}
+}

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -95,7 +97,7 @@ func (t *turn) beforeSend(req *llm.Request, generation, attempt int, sent llm.Se
 // what was visible; a failure keeps nothing in the history.
 func (t *turn) stream(route Route, req *llm.Request) (*llm.Message, *llm.Failure, error) {
 	assembler := llm.NewAssembler(t.a.d.newCallID, t.a.d.uniqueCallID)
-	seqs := []int{}
+	seqs, streamed := []int{}, 0
 	var err error
 	for chunk, streamErr := range t.a.dispatch(t.ctx, route, req) {
 		if err = streamErr; err != nil || t.ctx.Err() != nil {
@@ -107,27 +109,32 @@ func (t *turn) stream(route Route, req *llm.Request) (*llm.Message, *llm.Failure
 			break
 		}
 		seqs = append(seqs, events[0].Seq)
+		streamed += size(chunk)
 		if err = assembler.Add(chunk); err != nil {
 			break
 		}
 	}
 	if t.ctx.Err() != nil {
-		if err := t.keepInterrupted(route, assembler, seqs); err != nil {
+		kept, err := t.keepInterrupted(route, assembler, seqs)
+		if err == nil && !kept {
+			err = t.a.spend(t.n, t.step, route, assembler.Usage(), streamed)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 		return nil, nil, errStopped
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, t.a.spend(t.n, t.step, route, assembler.Usage(), streamed))
 	}
 	blocks, finish, usage := assembler.Done()
 	switch finish.Kind {
 	case llm.Failed, llm.Aborted:
-		return nil, failureOf(finish), nil
+		return nil, failureOf(finish), t.a.spend(t.n, t.step, route, usage, streamed)
 	case llm.MaxTokens:
 		t.maxTokens = true
 	}
-	m, err := t.keep(route, blocks, usage, false, seqs)
+	m, err := t.keep(route, answer{blocks: blocks, usage: usage, replay: assembler.Replay(), seqs: seqs})
 	if finish.Kind == llm.MaxTokens {
 		return nil, nil, err
 	}
@@ -147,30 +154,51 @@ func failureOf(f llm.Finish) *llm.Failure {
 	return &llm.Failure{Code: code, Message: "the provider ended the answer without saying why"}
 }
 
-func (t *turn) keepInterrupted(route Route, assembler *llm.Assembler, seqs []int) error {
-	blocks := assembler.Interrupted()
-	if len(blocks) == 0 {
+// size is the bytes of an answer that a chunk brings.
+func size(c llm.Chunk) int { return len(c.Text) + len(c.ArgumentsDelta) }
+
+// spend logs what came of a request that no message tells of.
+func (a *Agent) spend(turn, step int, route Route, u *llm.Usage, streamed int) error {
+	if u == nil && streamed == 0 {
 		return nil
 	}
+	return a.append(session.Draft{Data: session.RequestSpent{Turn: turn, Step: step,
+		Provider: route.Config.Provider, Model: route.Config.Model, Usage: u, Streamed: streamed}})
+}
+
+func (t *turn) keepInterrupted(route Route, assembler *llm.Assembler, seqs []int) (kept bool, err error) {
+	blocks := assembler.Interrupted()
+	if len(blocks) == 0 {
+		return false, nil
+	}
 	_, _, usage := assembler.Done()
-	_, err := t.keep(route, blocks, usage, true, seqs)
-	return err
+	_, err = t.keep(route, answer{blocks: blocks, usage: usage, interrupted: true, seqs: seqs})
+	return true, err
+}
+
+// answer is what a stream came to.
+type answer struct {
+	blocks      []llm.Block
+	usage       *llm.Usage
+	replay      json.RawMessage // see llm.Source
+	interrupted bool
+	seqs        []int // of its chunks
 }
 
 // keep writes the assistant message: always, also an empty one, because it anchors
 // the usage and proves that the request finished.
-func (t *turn) keep(route Route, blocks []llm.Block, usage *llm.Usage, interrupted bool, seqs []int) (*llm.Message, error) {
-	if blocks == nil {
-		blocks = []llm.Block{}
+func (t *turn) keep(route Route, a answer) (*llm.Message, error) {
+	if a.blocks == nil {
+		a.blocks = []llm.Block{}
 	}
 	m := llm.Message{
 		Role:    llm.Assistant,
-		Content: blocks,
-		Source:  llm.Source{Kind: llm.FromModel, Provider: route.Config.Provider, Model: route.Config.Model},
+		Content: a.blocks,
+		Source:  llm.Source{Kind: llm.FromModel, Provider: route.Config.Provider, Model: route.Config.Model, Replay: a.replay},
 		ID:      session.NewID(),
 	}
-	data := session.AssistantMessage{Turn: t.n, Step: t.step, Message: m, Usage: usage, Interrupted: interrupted}
-	return &m, t.a.append(session.Visible(data, seqs...))
+	data := session.AssistantMessage{Turn: t.n, Step: t.step, Message: m, Usage: a.usage, Interrupted: a.interrupted}
+	return &m, t.a.append(session.Visible(data, a.seqs...))
 }
 
 func (a *Agent) currentRoute() Route {

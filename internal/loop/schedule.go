@@ -20,6 +20,7 @@ type slot struct {
 	yield     chan string // capacity 1: asks the body to let the turn go on
 	asked     bool        // by a steer
 	info      Call
+	preview   func() session.Display // for the person who is asked
 	result    tools.Result
 }
 

@@ -44,8 +44,10 @@ func (d *driverState) init(a *Agent) {
 		d.apply(&ev)
 	}
 	d.headerSent = false // not by this process
+	if chosen := a.log.State().Chosen; chosen != nil {
+		a.route = keepEffort(chosen, a.route)
+	}
 	if h := d.frozen; h != nil {
-		a.route = keepEffort(h, a.route)
 		if !sameTools(h.Tools, a.o.Tools.Names()) {
 			d.frozen = nil // made with other tools: the session goes on with ours
 		}

@@ -20,6 +20,7 @@ func (t *turn) requests() (owes bool, err error) {
 		if failure == nil {
 			return t.take(answer)
 		}
+		failure = overfull(failure, t.a.d.meter.total(), t.route)
 		retry, err := t.recover(attempt, failure)
 		if err != nil {
 			return false, err

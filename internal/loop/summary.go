@@ -36,6 +36,8 @@ type summary struct {
 	text   string
 	raw    []llm.Block
 	usage  *llm.Usage
+
+	streamed int // bytes that came
 }
 
 // summarise replaces the head of the conversation by a summary of it, or leaves all as
@@ -54,7 +56,9 @@ func (c *compaction) summarise() error {
 	}
 	s, err := c.makeSummary()
 	if err == nil {
-		err = c.replace(id, start, s)
+		if err = c.replace(id, start, s); err != nil {
+			err = errors.Join(err, c.unused(&s))
+		}
 	}
 	if err == nil {
 		return nil
@@ -92,7 +96,7 @@ func (c *compaction) room() int {
 	if c.window == 0 {
 		return max(m.total(), m.scaled(m.sum)) // nothing is known: all of it
 	}
-	ask := m.scaled(messageTokens + textTokens(prompt.SummaryRequest(c.focus)))
+	ask := m.scaled(messageTokens + llm.TextTokens(prompt.SummaryRequest(c.focus)))
 	return c.window - c.window/summaryMargin - c.answer - m.scaled(m.header) - ask
 }
 
@@ -180,13 +184,25 @@ func (c *compaction) ask(try int, s *summary) error {
 		}
 		return c.a.log.Sync()
 	}
-	if err := c.listen(req, s); err != nil {
-		return err
+	err = c.listen(req, s)
+	if err == nil && !c.stable(generation, len(messages)) {
+		err = &compactError{errors.New("the conversation changed meanwhile")}
 	}
-	if !c.stable(generation, len(messages)) {
-		return &compactError{errors.New("the conversation changed meanwhile")}
+	if err != nil {
+		if broken := c.unused(s); broken != nil {
+			return broken
+		}
 	}
-	return nil
+	return err
+}
+
+// unused logs what a summary took that is not used.
+func (c *compaction) unused(s *summary) error {
+	turn := 0
+	if c.turn != nil {
+		turn = *c.turn
+	}
+	return c.a.spend(turn, c.step, c.route, s.usage, s.streamed)
 }
 
 // stable: the messages are those that were read, nothing more and nothing else.
@@ -201,7 +217,9 @@ func (c *compaction) listen(req *llm.Request, s *summary) error {
 	for chunk, err := range c.a.dispatch(c.ctx, c.route, req) {
 		if err == nil && c.ctx.Err() == nil {
 			err = assembler.Add(chunk)
+			s.streamed += size(chunk)
 		}
+		s.usage = assembler.Usage()
 		if err != nil {
 			return summaryError(err)
 		}
@@ -209,15 +227,15 @@ func (c *compaction) listen(req *llm.Request, s *summary) error {
 	if c.ctx.Err() != nil {
 		return &compactError{c.ctx.Err()}
 	}
-	blocks, finish, usage := assembler.Done()
+	blocks, finish, _ := assembler.Done()
 	switch finish.Kind {
 	case llm.Failed, llm.Aborted:
-		return &compactError{failureOf(finish)}
+		return &compactError{overfull(failureOf(finish), s.tokens+c.a.d.meter.scaled(c.a.d.meter.header), c.route)}
 	case llm.MaxTokens:
 		return &compactError{errCutShort}
 	}
 	m := llm.Message{Content: blocks}
-	s.text, s.raw, s.usage = strings.TrimSpace(m.PlainText()), blocks, usage
+	s.text, s.raw = strings.TrimSpace(m.PlainText()), blocks
 	if s.text == "" {
 		return &compactError{errors.New("the model gave no summary")}
 	}

@@ -264,3 +264,35 @@ text ok
 		expect(t, "the bytes before and after", first[:60], second[:60])
 	})
 }
+
+// The details of what a model thought come back to it as they came, also after the
+// session was closed and opened; the log that holds them is whole.
+func TestS08LO48ReasoningDetailsOutliveTheProcess(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		server := scripted(t, `
+lenient
+== thinks
+delta {"reasoning":"A","reasoning_details":[{"type":"reasoning.text","text":"A","index":0}]}
+delta {"reasoning":"B","reasoning_details":[{"type":"reasoning.text","text":"B","index":0,"signature":"s<g=="}]}
+delta {"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"probe","arguments":"{}"}}]}
+finish tool_calls
+done
+== wants them back
+repeat 2
+expect body "\"reasoning_details\":[{\"index\":0,\"signature\":\"s"
+text ok
+`)
+		route := func(o *Options) { o.Route = routeTo(t, server, "lenient", "claude") }
+		f := newFixture(t, nil, route)
+		f.prompt("go")
+		f = f.reopen(nil, route)
+		f.prompt("again")
+		expect(t, "answers", f.answers(), ", ok, ok")
+		mustContain(t, "the log", f.raw(), `"replayState":{"reasoning_details":[{`)
+		bodies := server.Requests()
+		_, first, _ := strings.Cut(string(bodies[1]), `"reasoning_details"`)
+		_, second, _ := strings.Cut(string(bodies[2]), `"reasoning_details"`)
+		expect(t, "the bytes before and after", first[:60], second[:60])
+		f.verify()
+	})
+}

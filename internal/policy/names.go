@@ -22,17 +22,25 @@ var toolClasses = map[string]Class{
 // CheckTool fails for a rule whose tool dsh does not have: it would do nothing,
 // which of a deny rule nobody would notice. The error names the nearest tool.
 func (r Rule) CheckTool() error {
-	name, server := strings.CutPrefix(r.Tool, mcpPrefix)
-	if _, known := toolClasses[r.Tool]; known || r.Tool == "*" || server && name != "" {
+	if err := CheckTool(r.Tool); err != nil && r.Tool != "*" {
+		return fmt.Errorf("rule %q: %w", r, err)
+	}
+	return nil
+}
+
+// CheckTool fails for a name that no tool of dsh, and none of a server, can have.
+func CheckTool(tool string) error {
+	name, server := strings.CutPrefix(tool, mcpPrefix)
+	if _, known := toolClasses[tool]; known || server && name != "" {
 		return nil
 	}
 	names := slices.Sorted(maps.Keys(toolClasses))
 	for _, name := range names {
-		if alike(r.Tool, name) {
-			return fmt.Errorf("rule %q: there is no tool %s: did you mean %s?", r, r.Tool, name)
+		if alike(tool, name) {
+			return fmt.Errorf("there is no tool %s: did you mean %s?", tool, name)
 		}
 	}
-	return fmt.Errorf("rule %q: there is no tool %s: the tools are %s, and %s... for those of a server", r, r.Tool, strings.Join(names, ", "), mcpPrefix)
+	return fmt.Errorf("there is no tool %s: the tools are %s, and %s... for those of a server", tool, strings.Join(names, ", "), mcpPrefix)
 }
 
 // alike reports whether a name was meant for a tool's: case, separators and the

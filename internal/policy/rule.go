@@ -18,8 +18,8 @@ import (
 // Allow rules are read narrowly: every path must match by its real path, a pattern
 // with `*` matches only commands of plain words, and a command's pattern holds only
 // inside the workspace. Deny and ask rules are read widely: any path, in any
-// spelling, a command anywhere in a longer one, and a path of write or edit for
-// every tool that changes files.
+// spelling, a command anywhere in a longer one, a path of write or edit for every
+// tool that changes files, and one of read, glob or grep for every tool that reads.
 type Rule struct {
 	Tool    string // a tool's name, or * for all
 	Pattern string // empty for every call of the tool
@@ -85,9 +85,10 @@ func (r Rules) restricts(v session.Verdict, a Action) (Rule, bool) {
 }
 
 // restrictsTool reports whether a deny or ask rule is about the action's tool. Of
-// tools that change files, whoever protects a path means the path.
+// tools that change files, whoever protects a path means the path, and so of tools
+// that read them.
 func (r Rule) restrictsTool(a Action) bool {
-	return r.covers(a.Tool) || r.Pattern != "" && a.Class == Write && toolClasses[r.Tool] == Write
+	return r.covers(a.Tool) || r.Pattern != "" && (a.Class == Write || a.Class == Read) && toolClasses[r.Tool] == a.Class
 }
 
 func (r Rules) touches(pattern string, a Action) bool {

@@ -12,8 +12,8 @@ import (
 // ours are the types that dsh added to the format: written with the ignorable mark,
 // so that other readers may skip them.
 var ours = map[Type]bool{
-	TypeRequestSent: true, TypePolicyPreset: true, TypePolicyDecision: true, TypePolicyRule: true,
-	TypeInboxHeld: true, TypeTurnBudget: true, TypeWorkspaceChanged: true,
+	TypeRequestSent: true, TypeRequestSpent: true, TypePolicyPreset: true, TypePolicyDecision: true, TypePolicyRule: true,
+	TypeInboxHeld: true, TypeTurnBudget: true, TypeWorkspaceChanged: true, TypeLost: true,
 	TypeJobStarted: true, TypeJobSettled: true,
 	TypeVerifyRun: true,
 }
@@ -292,6 +292,7 @@ var payloads = map[Type]func(*reader) Payload{
 	TypeSandboxMode:      as[SandboxMode],
 	TypeTodoWrite:        as[TodoWrite],
 	TypeRequestSent:      as[RequestSent],
+	TypeRequestSpent:     as[RequestSpent],
 	TypePolicyPreset:     as[PolicyPreset],
 	TypePolicyDecision:   as[PolicyDecision],
 	TypePolicyRule:       as[PolicyRule],
@@ -300,6 +301,7 @@ var payloads = map[Type]func(*reader) Payload{
 	TypeWorkspaceChanged: as[WorkspaceChanged],
 	TypeJobStarted:       as[JobStarted],
 	TypeJobSettled:       as[JobSettled],
+	TypeLost:             as[Lost],
 	TypeVerifyRun:        as[VerifyRun],
 
 	TypeCompactionStart:   func(r *reader) Payload { return r.compactionStart() },

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,37 +34,50 @@ func copyIn(root, path string) (to string, cut Tail, err error) {
 		return "", cut, fmt.Errorf("copy %s: %w", path, err)
 	}
 	skip := min(int64(len(old))+1, ld.size)
-	dir := sessionDir(root, h.Cwd, h.ID)
-	to = filepath.Join(dir, logName)
-	if err := copyBehind(to, append(line, '\n'), io.NewSectionReader(src, skip, ld.size-skip)); err != nil {
-		_ = os.RemoveAll(dir)
+	to = filepath.Join(sessionDir(root, h.Cwd, h.ID), logName)
+	err = storeLog(to, func(w io.Writer) error {
+		return copyBehind(w, line, io.NewSectionReader(src, skip, ld.size-skip))
+	})
+	if err != nil {
 		return "", cut, fmt.Errorf("copy %s into the session store: %w", path, err)
 	}
 	return to, ld.tail, nil
 }
 
-// copyBehind makes the file to of a first line and a rest, whole or not at all.
-func copyBehind(to string, first []byte, rest io.Reader) error {
-	if err := os.MkdirAll(filepath.Dir(to), dirMode); err != nil {
+// copyBehind writes a header's line and what is to stand behind it.
+func copyBehind(w io.Writer, header []byte, rest io.Reader) error {
+	_, err := w.Write(append(header, '\n'))
+	if err == nil {
+		_, err = io.Copy(w, rest)
+	}
+	return err
+}
+
+// storeLog makes the file to, and its directory, of what write writes: whole or not at
+// all. The directory is of an id that nobody else has. An error of write is returned
+// as it is.
+func storeLog(to string, write func(io.Writer) error) error {
+	dir := filepath.Dir(to)
+	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return &WriteError{Path: to, Cause: err}
 	}
 	f, err := os.OpenFile(to+".new", os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
 	if err != nil {
 		return &WriteError{Path: to, Cause: err}
 	}
-	_, err = f.Write(first)
-	if err == nil {
-		_, err = io.Copy(f, rest)
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
+	w := bufio.NewWriter(f)
+	failed := write(w)
+	err = cmp.Or(w.Flush(), f.Close())
+	if err == nil && failed == nil {
 		err = publish(to+".new", to)
 	}
 	_ = os.Remove(to + ".new")
 	if err != nil {
-		return &WriteError{Path: to, Cause: err}
+		failed = &WriteError{Path: to, Cause: bare(err)}
 	}
-	return nil
+	if failed != nil {
+		_ = os.RemoveAll(dir)
+		_ = os.Remove(filepath.Dir(dir)) // a project that has no other
+	}
+	return failed
 }

@@ -123,6 +123,8 @@ func (r *reader) source(s *llm.Source) {
 			s.Provider = r.string()
 		case "model":
 			s.Model = r.string()
+		case "replayState":
+			s.Replay = r.raw()
 		default:
 			more = true
 			r.skip()
@@ -157,6 +159,8 @@ func (r *reader) chunk(c *llm.Chunk) {
 			r.value(&c.Usage)
 		case "reason":
 			r.value(&c.Reason)
+		case "replayState":
+			c.Replay = r.raw()
 		default:
 			r.skip()
 		}

@@ -155,7 +155,11 @@ func (e *encoder) source(s llm.Source) *encoder {
 	}
 	e.lit(`{"kind":`).str(s.Kind)
 	e.field("callId", s.CallID).field("plugin", s.Plugin).field("form", s.Form)
-	return e.field("provider", s.Provider).field("model", s.Model).lit(`}`)
+	e.field("provider", s.Provider).field("model", s.Model)
+	if len(s.Replay) > 0 {
+		e.lit(`,"replayState":`).raw(s.Replay)
+	}
+	return e.lit(`}`)
 }
 
 // field appends a further key of an object unless its value is empty.
@@ -227,6 +231,9 @@ func (e *encoder) chunk(c *llm.Chunk) *encoder {
 		e.lit(`,"usage":`).value(c.Usage)
 	case llm.FinishChunk:
 		e.lit(`,"reason":`).value(c.Reason)
+		if len(c.Replay) > 0 {
+			e.lit(`,"replayState":`).raw(c.Replay)
+		}
 	default:
 		e.fail(fmt.Errorf("chunk type %q is unknown", c.Type))
 	}

@@ -22,8 +22,9 @@ func (e *LockedError) Error() string {
 	if e.PID > 0 {
 		who = fmt.Sprintf("process %d", e.PID)
 	}
-	return fmt.Sprintf("session %s is open in %s: leave it there first, or read it with dsh log %s",
-		shortName(e.Path), who, shortName(e.Path))
+	name := shortName(e.Path)
+	return fmt.Sprintf("session %s is open in %s: leave it there first, go on in a copy (dsh sessions fork %s) or read it (dsh log %s)",
+		name, who, name, name)
 }
 
 // DamagedError says that a log is damaged where a crash cannot have done it, or so
@@ -37,7 +38,8 @@ type DamagedError struct {
 func (e *DamagedError) Error() string {
 	text := fmt.Sprintf("%s is damaged in line %d (%v): nothing was changed", e.Path, e.Line, e.Cause)
 	if e.Line > 1 {
-		text += fmt.Sprintf("; dsh log %s prints what stands before it", shortName(e.Path))
+		name := shortName(e.Path)
+		text += fmt.Sprintf("; dsh log %s prints what stands before it, dsh sessions repair %s copies all that can be read", name, name)
 	}
 	return text
 }

@@ -37,6 +37,7 @@ const (
 
 	// Ours.
 	TypeRequestSent      Type = "request/sent"
+	TypeRequestSpent     Type = "request/spent"
 	TypePolicyPreset     Type = "policy/preset"
 	TypePolicyDecision   Type = "policy/decision"
 	TypePolicyRule       Type = "policy/rule"
@@ -45,6 +46,7 @@ const (
 	TypeWorkspaceChanged Type = "workspace/changed"
 	TypeJobStarted       Type = "job/started"
 	TypeJobSettled       Type = "job/settled"
+	TypeLost             Type = "session/lost"
 	TypeVerifyRun        Type = "verify/run"
 )
 
@@ -172,6 +174,17 @@ type RequestSent struct {
 	Attempt int `json:"attempt"` // from 1 within the step, or within the compaction
 	llm.Sent
 	Aside *Aside `json:"aside,omitempty"`
+}
+
+// RequestSpent (ours) is written when a request comes to nothing after a part of its
+// answer came: it may have to be paid for. An answer that is kept says so itself.
+type RequestSpent struct {
+	Turn     int        `json:"turn"` // as in its RequestSent
+	Step     int        `json:"step"`
+	Provider string     `json:"provider"`
+	Model    string     `json:"model"`
+	Usage    *llm.Usage `json:"usage,omitempty"`
+	Streamed int        `json:"streamed"` // bytes of text, reasoning and arguments that came
 }
 
 // Target is one of the inbox's two queues.
@@ -307,6 +320,12 @@ type WorkspaceChanged struct {
 	CallID string `json:"callId"`
 }
 
+// Lost (ours) stands for one event of a damaged log that could not be read, in the
+// copy that Salvage makes of it: the events behind it keep their seqs.
+type Lost struct {
+	Line int `json:"line"` // of the damaged log, from 1; the first that was left out
+}
+
 // Raw is the data of an event that dsh keeps but does not act on.
 type Raw struct {
 	T    Type
@@ -325,6 +344,7 @@ func (ToolResult) Type() Type       { return TypeToolResult }
 func (RequestHeader) Type() Type    { return TypeRequestHeader }
 func (RequestContext) Type() Type   { return TypeRequestContext }
 func (RequestSent) Type() Type      { return TypeRequestSent }
+func (RequestSpent) Type() Type     { return TypeRequestSpent }
 func (InboxSpliced) Type() Type     { return TypeInboxSpliced }
 func (InboxHeld) Type() Type        { return TypeInboxHeld }
 func (EndSeed) Type() Type          { return TypeEndSeed }
@@ -344,6 +364,7 @@ func (TurnBudget) Type() Type       { return TypeTurnBudget }
 func (WorkspaceChanged) Type() Type { return TypeWorkspaceChanged }
 func (JobStarted) Type() Type       { return TypeJobStarted }
 func (JobSettled) Type() Type       { return TypeJobSettled }
+func (Lost) Type() Type             { return TypeLost }
 func (r Raw) Type() Type            { return r.T }
 
 // EndKind is how a turn ended.

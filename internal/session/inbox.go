@@ -158,6 +158,23 @@ func (b *Inbox) Move(id string, to Target, at int) (splices []InboxSpliced, ok b
 	return []InboxSpliced{out, {Target: to, Start: at, Inserted: []llm.Message{msg}}}, true
 }
 
+// Turns plans to give next-step messages of the user turns of their own: they go ahead of the
+// next-turn queue, in their order, and none of them is held any more. Ids of others
+// are passed over.
+func (b *Inbox) Turns(ids []string) (splices []InboxSpliced) {
+	var moved []llm.Message
+	for i, w := range b.step {
+		if w.msg.Source.Kind == llm.FromUser && slices.Contains(ids, w.msg.ID) {
+			splices = append(splices, InboxSpliced{Target: NextStep, Start: i - len(moved), RemovedCount: 1, Outcome: OutcomeCanceled})
+			moved = append(moved, w.msg)
+		}
+	}
+	if len(moved) > 0 {
+		splices = append(splices, InboxSpliced{Target: NextTurn, Inserted: moved})
+	}
+	return splices
+}
+
 // Requeue plans to put a claimed batch back at the heads of the queues it came
 // from, in its order.
 func (b *Inbox) Requeue(batch []llm.Message) []InboxSpliced {

@@ -125,14 +125,14 @@ func lostJobs(f *fold) []Draft {
 	var names []string
 	for _, j := range f.state.Jobs {
 		if j.Status.Active() {
-			drafts = append(drafts, Draft{Data: JobSettled{ID: j.ID, Status: JobLost, Detail: "dsh ended before it did"}})
+			drafts = append(drafts, Draft{Data: JobSettled{ID: j.ID, Status: JobLost, Detail: "nobody saw its end"}})
 			names = append(names, fmt.Sprintf("%s (%s)", j.ID, oneLineOf(j.Label)))
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	text := "<notice>\ndsh ended without warning and was started again. These jobs ended with it, wherever they were, and what they had put out is gone: " +
+	text := "<notice>\nThese jobs are lost: dsh ended without warning, or the session was copied, while they ran. What they had put out is gone: " +
 		strings.Join(names, ", ") + ". Look at what they left before relying on it; start them again if they are still wanted.\n</notice>"
 	return append(drafts, Draft{Data: InboxSpliced{Target: NextStep, Start: len(f.inbox.step), Inserted: []llm.Message{{
 		Role: llm.User, Content: []llm.Block{llm.TextBlock(text)}, ID: fmt.Sprintf("%s%d", lostNotice, f.next),

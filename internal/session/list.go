@@ -16,6 +16,7 @@ import (
 // rest without loading it.
 type Entry struct {
 	ID, Path, Cwd string
+	Parent        string // id of the session that it was forked or copied from, or ""
 	Title         string // or the beginning of the first prompt; may be ""
 	CreatedAt     int64  // milliseconds since 1970
 	LastUse       int64  // time of the last event, or of the creation; of a damaged log, the file's
@@ -24,6 +25,9 @@ type Entry struct {
 
 	child bool // of a sub-agent
 }
+
+// OutDir is the directory of the session's artifacts; it need not exist.
+func (e *Entry) OutDir() string { return filepath.Join(filepath.Dir(e.Path), outName) }
 
 const (
 	maxTitle   = 80 // runes of a first prompt that stand in for a title
@@ -185,7 +189,7 @@ func entry(path string, stored bool) Entry {
 		return e
 	}
 	h := ld.header
-	e.ID, e.Cwd, e.CreatedAt, e.LastUse, e.child = h.ID, h.Cwd, h.CreatedAt, h.CreatedAt, h.Origin != ""
+	e.ID, e.Cwd, e.Parent, e.CreatedAt, e.LastUse, e.child = h.ID, h.Cwd, h.ParentSession, h.CreatedAt, h.CreatedAt, h.Origin != ""
 	e.lookBack(src)
 	if e.Title == "" {
 		e.Title = firstPrompt(lines)
@@ -200,7 +204,7 @@ func (e *Entry) lookBack(src *source) {
 	timed := false
 	_ = eachLineBack(src, src.size, func(head []byte, offset int64) bool {
 		if time, ok := headTime(head); ok && !timed {
-			e.LastUse, timed = time, true
+			e.LastUse, timed = max(e.LastUse, time), true // a fork is newer than what it took over
 		}
 		if !bytes.HasPrefix(head, titlePrefix) {
 			return true

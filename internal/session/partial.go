@@ -26,7 +26,7 @@ func (p *partial) apply(data Payload) {
 	switch d := data.(type) {
 	case AssistantChunk:
 		p.chunk(&d.Chunk)
-	case StepStart, RequestSent, Retry, RetryStarted, AssistantMessage, StepEnd:
+	case StepStart, RequestSent, RequestSpent, Retry, RetryStarted, AssistantMessage, StepEnd:
 		*p = partial{}
 	}
 }

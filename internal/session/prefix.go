@@ -29,3 +29,17 @@ func (s *Snapshot) Prefixes() iter.Seq2[Event, Prefix] {
 		}
 	}
 }
+
+// States walks all events but chunks, each with the state that it leaves behind: a view, true
+// until the next event. Check Err after it.
+func (s *Snapshot) States() iter.Seq2[Event, *State] {
+	return func(yield func(Event, *State) bool) {
+		var st State
+		for ev := range s.Outcomes() {
+			st.apply(&ev)
+			if !yield(ev, &st) {
+				return
+			}
+		}
+	}
+}

@@ -432,7 +432,7 @@ func TestSnapshotLinesAreTheStoredOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for line := range s.Lines() {
+	for line := range s.Records() {
 		if !json.Valid(line) {
 			t.Fatalf("no JSON: %s", line)
 		}

@@ -110,7 +110,7 @@ func (s *Snapshot) Err() error { return s.err }
 // Events walks all events, chunks included, without the closers. Check Err after it.
 func (s *Snapshot) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		for _, evs := range s.walk() {
+		for _, evs := range s.walk(true) {
 			for _, ev := range evs {
 				if !yield(ev) {
 					return
@@ -120,21 +120,13 @@ func (s *Snapshot) Events() iter.Seq[Event] {
 	}
 }
 
-// Lines walks the lines as they are stored, without newlines, the header first;
-// only packed rows are taken apart into one line for each event. A line is valid
-// until the next. Check Err after it.
-func (s *Snapshot) Lines() iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		var buf []byte
-		for line, evs := range s.walk() {
-			if len(evs) <= 1 && !packedRow(line) {
-				if !yield(line) {
-					return
-				}
-				continue
-			}
+// Outcomes walks all events but chunks, which are most of a log: what they add up to
+// is in the messages. Check Err after it.
+func (s *Snapshot) Outcomes() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for _, evs := range s.walk(false) {
 			for _, ev := range evs {
-				if buf, s.err = appendEvent(buf[:0], ev); s.err != nil || !yield(buf[:len(buf)-1]) {
+				if ev.Type != TypeAssistantChunk && !yield(ev) {
 					return
 				}
 			}
@@ -142,12 +134,40 @@ func (s *Snapshot) Lines() iter.Seq[[]byte] {
 	}
 }
 
+// Records walks the events, each with its line as it is stored, without the newline;
+// only packed rows are taken apart into one line for each event. The header comes
+// first, with the zero Event. A line is valid until the next. Check Err after it.
+func (s *Snapshot) Records() iter.Seq2[[]byte, Event] {
+	return func(yield func([]byte, Event) bool) {
+		for line, evs := range s.walk(true) {
+			if len(evs) == 0 && !yield(line, Event{}) || len(evs) > 0 && !s.apart(line, evs, yield) {
+				return
+			}
+		}
+	}
+}
+
+// apart hands out the events of one line.
+func (s *Snapshot) apart(line []byte, evs []Event, yield func([]byte, Event) bool) bool {
+	if len(evs) == 1 && !packedRow(line) {
+		return yield(line, evs[0])
+	}
+	var buf []byte
+	for _, ev := range evs {
+		if buf, s.err = appendEvent(buf[:0], ev); s.err != nil || !yield(buf[:len(buf)-1], ev) {
+			return false
+		}
+	}
+	return true
+}
+
 func packedRow(line []byte) bool {
 	return chunkRow(line) && !bytes.HasPrefix(line, chunkPrefixes[0])
 }
 
-// walk yields each line with its events; the header comes with none.
-func (s *Snapshot) walk() iter.Seq2[[]byte, []Event] {
+// walk yields each line with its events; the header comes with none. Without chunks,
+// lines that hold nothing else are passed over undecoded.
+func (s *Snapshot) walk(chunks bool) iter.Seq2[[]byte, []Event] {
 	return func(yield func([]byte, []Event) bool) {
 		src, err := openSource(s.path)
 		if s.err = err; err != nil {
@@ -163,6 +183,12 @@ func (s *Snapshot) walk() iter.Seq2[[]byte, []Event] {
 					s.err = errors.New("the log became shorter while it was read: read it again")
 				}
 				return
+			}
+			if err == nil && !chunks && chunkRow(line) {
+				if first, n, ok := rowSpan(line); ok && first == next {
+					next += n
+					continue
+				}
 			}
 			var evs []Event
 			if err == nil && lines.number > 1 {

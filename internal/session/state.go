@@ -3,7 +3,6 @@ package session
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"dsh/internal/llm"
 )
@@ -24,6 +23,7 @@ type State struct {
 
 	Header    *llm.Header // in force; nil before the first request
 	HeaderSeq int
+	Chosen    *llm.Header     // the last one of a model that the user chose, none that a turn fell back to
 	Context   *RequestContext // nil: nothing known
 	Preset    string          // policy's; "" when the log does not say
 	Rules     []PolicyRule    // made in this session, in order
@@ -40,9 +40,8 @@ type State struct {
 
 	Instructions Instructions // that the model was told and can still read
 
-	Usage    llm.Usage            // of all answers, and of summaries
-	Models   map[string]llm.Usage // by model
-	Bill     llm.Bill             // of all answers
+	Spending                      // of all requests, those of summaries and those that failed included
+	Models   map[string]llm.Usage // by model, as counted
 	InUse    ContextUse
 	Requests int
 	Steps    int
@@ -57,8 +56,11 @@ type State struct {
 
 	changed map[string]bool   // Changed, to look up
 	visited map[string]bool   // Visited, to look up
-	sent    int64             // when the last request was
 	allowed map[string]Effect // calls of the open step that may run
+	charges Charges
+
+	falling bool // the next header is a fallback's
+	fell    bool // the open turn is with a fallback
 }
 
 // Todo is one entry of the plan that the model keeps.
@@ -80,10 +82,9 @@ type TurnUse struct {
 	Requests int
 	Steps    int
 	Calls    int
-	Usage    llm.Usage
-	Bill     llm.Bill
-	Warned   []TurnBudget // budgets that the model was told about, or that ended the turn
-	Work     Work
+	Spending
+	Warned []TurnBudget // budgets that the model was told about, or that ended the turn
+	Work   Work
 }
 
 func (s *State) clone() State {
@@ -103,6 +104,9 @@ func (s *State) apply(ev *Event) {
 	s.Events, s.LastTime = ev.Seq+1, ev.Time
 	s.InUse.Apply(ev)
 	s.Instructions.Apply(ev)
+	if c, ok := s.charges.Apply(ev); ok {
+		s.spend(c)
+	}
 	switch p := ev.Data.(type) {
 	case TurnStart:
 		s.Turn, s.TurnOpen, s.Step, s.StepOpen = p.Turn, true, 0, false
@@ -111,6 +115,7 @@ func (s *State) apply(ev *Event) {
 		work := s.ThisTurn.Work
 		work.begin(s.LastEnd, ev.Time)
 		s.ThisTurn = TurnUse{Started: ev.Time, Work: work}
+		s.falling, s.fell = false, false
 	case TurnEnd:
 		s.endVerify()
 		s.TurnOpen, s.StepOpen, s.LastEnd = false, false, &p.Reason
@@ -129,23 +134,25 @@ func (s *State) apply(ev *Event) {
 		s.applyJob(ev)
 	case RequestHeader:
 		s.Header, s.HeaderSeq = &p.Header, ev.Seq
+		s.fell, s.falling = s.falling, false
+		if !s.fell {
+			s.Chosen = s.Header
+		}
 	case RequestContext:
 		s.Context = &p
 	case RequestSent:
-		s.sent = ev.Time
 		s.Requests++
 		s.ThisTurn.Requests++
 		if p.Aside == nil {
 			s.Attempts++
 		}
+		if !s.fell && !s.falling {
+			s.Chosen = s.Header // also a fallback that was chosen since
+		}
+	case Retry:
+		s.falling = s.falling || p.Mode == ModeFallback
 	case RetryStarted:
 		s.Retries++
-	case AssistantMessage:
-		s.spend(p.Usage, p.Message.Source.Provider, p.Message.Source.Model)
-	case CompactionSummary:
-		if p.LLMStreamCall {
-			s.spend(p.Usage, p.Provider, p.Model)
-		}
 	case ToolCall:
 		s.Calls++
 		s.ThisTurn.Calls++
@@ -190,28 +197,19 @@ func (s *State) applySetting(data Payload) {
 	}
 }
 
-// spend adds up what the provider counted for an answer. What is spent between turns
-// is no turn's.
-func (s *State) spend(u *llm.Usage, provider, model string) {
-	if model == "" && s.Header != nil {
-		provider, model = s.Header.Config.Provider, s.Header.Config.Model
-	}
-	sent := time.UnixMilli(s.sent)
-	s.Bill.Add(u, provider, model, sent)
+// spend books a charge. What is spent between turns is no turn's.
+func (s *State) spend(c Charge) {
+	s.Add(c)
 	if s.TurnOpen {
-		s.ThisTurn.Bill.Add(u, provider, model, sent)
+		s.ThisTurn.Add(c)
 	}
-	if u == nil {
+	if c.Usage == nil {
 		return
-	}
-	s.Usage = addUsage(s.Usage, *u)
-	if s.TurnOpen {
-		s.ThisTurn.Usage = addUsage(s.ThisTurn.Usage, *u)
 	}
 	if s.Models == nil {
 		s.Models = map[string]llm.Usage{}
 	}
-	s.Models[model] = addUsage(s.Models[model], *u)
+	s.Models[c.Model] = addUsage(s.Models[c.Model], *c.Usage)
 }
 
 // decided notes what an allowed call may do.

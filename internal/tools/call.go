@@ -47,8 +47,8 @@ func (c *Call) Action(env Env) (a policy.Action, bad *Result) {
 
 // Run runs the tool and always has a result. An error, or a panic, becomes a text
 // that begins with "Error: ". If ctx is cancelled, a success that does not stand is
-// reported as Aborted (its Meta, Changed, Events and Contexts stay true) and a failure keeps
-// its own text. Text is valid UTF-8 without NUL and secrets, and bounded.
+// reported as Aborted (its Meta, Changed, Events and Contexts stay true) and a failure
+// keeps its own text. Text is valid UTF-8 without NUL and secrets, and bounded.
 func (c *Call) Run(ctx context.Context, env Env) Result {
 	env.judged = c.judged
 	res, err := c.run(ctx, env)

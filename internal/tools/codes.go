@@ -26,6 +26,12 @@ const (
 	JobsClosed = "JOBS_CLOSED" // there can be none (any more)
 	Superseded = "SUPERSEDED"  // an earlier call of the message became a job; nothing was started
 
+	ToolTimeout = "TOOL_TIMEOUT" // it took longer than it may
+
+	SearchInvalidPattern = "SEARCH_INVALID_PATTERN"
+	SearchFailed         = "SEARCH_FAILED"              // there is nothing to search
+	SearchOverflow       = "SEARCH_RAW_OUTPUT_OVERFLOW" // more was found than can be kept
+
 	FSNotFound      = "FS_NOT_FOUND"
 	FSNotDirectory  = "FS_NOT_DIRECTORY"
 	FSNotRegular    = "FS_NOT_REGULAR_FILE"

@@ -111,7 +111,7 @@ func editable(p place, old current) (body, bom string, err error) {
 	case old.content == nil:
 		return "", "", fail(FSTooLarge, "%s has %d bytes; edit takes at most %d. Use a command to change it.", p.abs, old.version.Size, maxEditBytes)
 	case !old.style.text():
-		return "", "", notText(p)
+		return "", "", notText(p, nil, nil)
 	}
 	body, marked := strings.CutPrefix(string(old.content), string(utf8BOM))
 	if marked {

@@ -30,7 +30,7 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reg, err := New(Read(), Write(), Edit())
+	reg, err := New(Read(), Write(), Edit(), Glob(), Grep())
 	if err != nil {
 		t.Fatal(err)
 	}

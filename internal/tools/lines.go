@@ -38,6 +38,7 @@ type view struct {
 func scanText(ctx context.Context, p place, f io.Reader, v *view, sum *digest) error {
 	buf := make([]byte, chunkSize)
 	carried, begun := 0, false // carried: bytes of a character that the last chunk cut
+	var head []byte
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -45,6 +46,9 @@ func scanText(ctx context.Context, p place, f io.Reader, v *view, sum *digest) e
 		n, err := f.Read(buf[carried:])
 		sum.Write(buf[carried : carried+n])
 		data := buf[:carried+n]
+		if head == nil {
+			head = bytes.Clone(data[:min(len(data), maxMagic)])
+		}
 		if err != nil && err != io.EOF {
 			return fsError("read", p.abs, err)
 		}
@@ -54,7 +58,7 @@ func scanText(ctx context.Context, p place, f io.Reader, v *view, sum *digest) e
 		}
 		text := data[:whole]
 		if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
-			return notText(p)
+			return notText(p, head, data)
 		}
 		if !begun && whole > 0 {
 			text, begun = bytes.TrimPrefix(text, utf8BOM), true
@@ -66,10 +70,6 @@ func scanText(ctx context.Context, p place, f io.Reader, v *view, sum *digest) e
 		}
 		carried = copy(buf, data[whole:])
 	}
-}
-
-func notText(p place) error {
-	return fail(FSNotText, "%s is not text: it holds NUL bytes or is not UTF-8. The tools read, write and edit leave it alone; a command can show or convert it.", p.abs)
 }
 
 // brokenTail is the length of a character at the end of b that is not complete.

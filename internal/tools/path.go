@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -30,14 +31,16 @@ type place struct {
 // models retype as plain ones): exactly one is taken and named, several are an error.
 func locate(env Env, raw string) (place, error) {
 	if strings.TrimSpace(raw) == "" {
-		return place{}, fail(InvalidArgs, "file_path is blank")
+		return place{}, fail(InvalidArgs, "the path is blank")
 	}
 	if strings.ContainsRune(raw, 0) {
-		return place{}, fail(InvalidArgs, "file_path holds a NUL character")
+		return place{}, fail(InvalidArgs, "the path holds a NUL character")
 	}
-	abs := filepath.Clean(raw)
-	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(env.Cwd, raw)
+	abs := absolute(env, raw)
+	if name, ok := unquoted(raw); ok {
+		if _, err := os.Lstat(abs); err != nil {
+			abs = absolute(env, name)
+		}
 	}
 	taken, err := lookalike(abs)
 	if err != nil {
@@ -53,6 +56,34 @@ func locate(env Env, raw string) (place, error) {
 	}
 	p.linked = p.real != taken && p.real != fromReal(env.Cwd, taken)
 	return p, nil
+}
+
+func absolute(env Env, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(env.Cwd, path)
+}
+
+// named is a path as results name it: as it is, or, if a reader could not tell what it
+// is, in quotes with escapes. locate takes both.
+func named(path string) string {
+	quoted := strconv.Quote(path)
+	plain := strings.TrimSpace(path) == path && !strings.HasPrefix(path, `"`) &&
+		strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1:len(quoted)-1]) == path
+	if plain {
+		return path
+	}
+	return quoted
+}
+
+// unquoted is the path that was shown in quotes.
+func unquoted(raw string) (path string, ok bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	path, err := strconv.Unquote(raw)
+	return path, err == nil && path != "" && !strings.ContainsRune(path, 0)
 }
 
 // fromReal is abs, if it is below dir, with dir's links resolved.

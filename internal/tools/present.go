@@ -109,15 +109,22 @@ func failed(r *session.ToolResult) bool {
 
 // reasons say in a few words what a code means.
 var reasons = map[string]string{
-	UnknownTool:     "no such tool",
-	InvalidArgs:     "invalid arguments",
-	Aborted:         "cancelled",
-	SpawnFailed:     "not started",
-	ProcessLost:     "lost",
-	JobUnknown:      "no such job",
-	JobLimit:        "too many jobs",
-	JobsClosed:      "no jobs",
-	Superseded:      "not started, as the call before it runs on",
+	UnknownTool: "no such tool",
+	InvalidArgs: "invalid arguments",
+	Aborted:     "cancelled",
+	SpawnFailed: "not started",
+	ProcessLost: "lost",
+	ToolTimeout: "took too long",
+
+	SearchInvalidPattern: "invalid pattern",
+	SearchFailed:         "nothing to search",
+	SearchOverflow:       "too many matches",
+
+	JobUnknown: "no such job",
+	JobLimit:   "too many jobs",
+	JobsClosed: "no jobs",
+	Superseded: "not started, as the call before it runs on",
+
 	FSNotFound:      "not found",
 	FSNotDirectory:  "not a directory",
 	FSNotRegular:    "not a file",

@@ -122,7 +122,7 @@ func withListing(err error, p place) error {
 		if e.IsDir() {
 			name += "/"
 		}
-		names = append(names, name)
+		names = append(names, named(name))
 	}
 	more := ""
 	if n := len(entries) - len(names); n > 0 {

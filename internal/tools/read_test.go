@@ -130,7 +130,7 @@ func TestRD09ReadRefusesWhatIsNotText(t *testing.T) {
 				t.Error("a file that was not shown counts as seen")
 			}
 			const says = "is not text: it holds NUL bytes or is not UTF-8"
-			wantText(t, r.Text, says)
+			wantText(t, r.Text, "The tools read, write and edit leave it alone")
 			// C02: no write-back, and no advice to read it, which would lead back here
 			wantText(t, b.fails(FSNotText, "write", "file_path", "f", "content", "x").Text, says)
 			wantText(t, b.fails(FSNotText, "edit", "file_path", "f", "old_string", "x", "new_string", "y").Text, says)

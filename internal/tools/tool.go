@@ -45,6 +45,9 @@ type Env struct {
 	// The kind is for people: lower-case letters. Nil: there is no place to keep it.
 	Save func(kind string, write func(io.Writer) error) (path string, err error)
 
+	// Judge is policy's verdict on an action: of a tool that comes upon more files than
+	// it was pointed to. Safe for concurrent use. Nil allows all.
+	Judge func(policy.Action) session.Verdict
 	// Redact takes secrets out of a text, before any of it is kept, cut or shown. Nil:
 	// there are none.
 	Redact func(text string) string

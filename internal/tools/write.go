@@ -95,7 +95,7 @@ func target(ctx context.Context, env Env, path string, keep int64) (place, curre
 	}
 	err = mayReplace(env, p, old.version)
 	if err != nil && !old.style.text() {
-		err = notText(p) // to read it first, as the other error advises, would lead nowhere
+		err = notText(p, nil, nil) // to read it first, as the other error advises, would lead nowhere
 	}
 	return p, old, err
 }

@@ -97,3 +97,15 @@ func mention(path, suffix string) string {
 	}
 	return "@" + path + suffix + " "
 }
+
+// files answers an @ mention.
+func (m *model) files(query string, n int) (items []Item, note string) {
+	if m.open.Files == nil {
+		return nil, ""
+	}
+	paths, note := m.open.Files(query, n)
+	for _, path := range paths {
+		items = append(items, Item{Text: path})
+	}
+	return items, note
+}

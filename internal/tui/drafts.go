@@ -1,9 +1,7 @@
 package tui
 
 import (
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -74,38 +72,5 @@ func (m *model) rememberLeft() {
 func (m *model) remember(text string) {
 	if err := m.history.Add(text, m.composer.Literal(), m.now()); err != nil {
 		m.hint, m.hintTill = "the history could not be written: "+err.Error(), m.now().Add(3*time.Second)
-	}
-}
-
-// scratchFile holds a text while an editor works on it.
-func scratchFile(text string) (string, error) {
-	f, err := os.CreateTemp("", "dsh-*.md")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.WriteString(text)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return f.Name(), err
-}
-
-// edited takes over what the editor saved. A failed editor changes nothing.
-func (m *model) edited(msg editedMsg) {
-	defer os.Remove(msg.file)
-	if msg.err != nil {
-		m.fail("the editor failed, nothing was changed", msg.err)
-		return
-	}
-	if msg.to == nil {
-		return
-	}
-	text, err := os.ReadFile(msg.file)
-	if err != nil {
-		m.fail("the edited text could not be read", err)
-		return
-	}
-	if len(strings.TrimSpace(string(text))) > 0 {
-		msg.to(string(text))
 	}
 }

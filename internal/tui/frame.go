@@ -293,7 +293,7 @@ func (m *model) waitingHint() string {
 	case held:
 		return m.keys.key("send-held") + " sends what is held · " + m.keys.key("up") + " edit last · " + m.keys.key("take-back") + " take all back"
 	case len(m.project.Queue()) > 0 && m.running:
-		return m.keys.key("up") + " edit last · " + m.keys.key("take-back") + " take all back"
+		return m.keys.key("up") + " edit last · " + m.keys.key("send-held") + " send all now · " + m.keys.key("take-back") + " take all back"
 	case m.runsCommand():
 		return m.backgroundHint()
 	}

@@ -1,25 +1,10 @@
 package tui
 
 import (
-	"os/exec"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
-
-	"dsh/internal/session"
-	"dsh/internal/termtext"
-	"dsh/internal/tui/transcript"
-)
-
-// Times in which the same key does not do the next thing: what was hit by reflex
-// must not do two things.
-const (
-	escDead    = 400 * time.Millisecond
-	ctrlCDead  = 800 * time.Millisecond
-	leaveTwice = 2 * time.Second
-	clearTwice = 2 * time.Second
 )
 
 // mode is what has the focus.
@@ -58,6 +43,9 @@ func (m *model) key(name string, raw tea.KeyMsg) tea.Cmd {
 	}
 	if action != "interrupt" { // twice means twice in a row
 		m.leaveAt = time.Time{}
+	}
+	if action != "send-held" {
+		m.sendAt = time.Time{}
 	}
 	if action != "escape" {
 		m.clearAt = time.Time{}
@@ -178,7 +166,7 @@ func (m *model) do(action string, now time.Time) tea.Cmd {
 	case "newline":
 		m.composer.Edit("newline")
 	case "send-held":
-		return m.sendHeld()
+		return m.sendAll(now)
 	case "take-back":
 		return m.takeBack()
 	case "escape":
@@ -275,186 +263,4 @@ func (m *model) searchHistory() tea.Cmd {
 		return m.flash("the history cannot be read: " + err.Error())
 	}
 	return nil
-}
-
-// enter sends the draft, or does the command in it.
-func (m *model) enter(send func(string) (session.QueueItem, error)) tea.Cmd {
-	if m.composer.Edit("enter") != Send { // "\" then enter is a new line, on every terminal
-		return nil
-	}
-	text := m.composer.Text()
-	trimmed := strings.TrimSpace(text)
-	if trimmed == "" {
-		return nil
-	}
-	if m.errand != nil {
-		m.finishErrand(trimmed)
-		return nil
-	}
-	if name, args, ok := ParseCommand(trimmed); ok && !m.composer.Literal() {
-		return m.command(name, args)
-	}
-	if m.isShell(trimmed) {
-		return m.runShell(trimmed)
-	}
-	if strings.HasPrefix(text, "//") {
-		text = text[1:]
-	}
-	if m.send(text, send) {
-		m.clearDraft()
-	}
-	return nil
-}
-
-// send hands text to the agent; the draft stays when that fails.
-func (m *model) send(text string, send func(string) (session.QueueItem, error)) bool {
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\ufffd")
-	}
-	m.remember(text)
-	if _, err := send(text); err != nil {
-		m.fail("not sent", err)
-		return false
-	}
-	return true
-}
-
-// acceptAndRun completes a word; a command that is whole now, or was, is done.
-func (m *model) acceptAndRun() tea.Cmd {
-	item, _ := m.popup.Selected()
-	before := strings.TrimSpace(m.composer.Text())
-	m.popup.Accept(m.composer)
-	if text := m.composer.Text(); strings.HasPrefix(item.Text, "/") && (before == item.Text || text == item.Text) {
-		return m.enter(m.open.Agent.Followup)
-	}
-	return m.startTick()
-}
-
-// escape does the first thing of the ladder that applies.
-func (m *model) escape(now time.Time) tea.Cmd {
-	switch {
-	case m.search != nil:
-		m.search = nil
-	case m.popup.Open():
-		m.popup.Close()
-	case m.errand != nil:
-		m.dropErrand()
-	case m.todoOpen:
-		m.todoOpen = false
-	case now.Sub(m.closed) < escDead:
-		return nil
-	case m.running && m.progress.phase == phaseStopping:
-		return m.flash(m.stopping())
-	case m.running:
-		m.interrupt()
-	case m.shell != nil:
-		m.shell.stop()
-	case m.composer.Empty():
-		return nil
-	case now.Sub(m.clearAt) < clearTwice:
-		m.dropDraft()
-	default:
-		m.clearAt = now
-		return m.flash("esc again to clear")
-	}
-	m.closed = now
-	return nil
-}
-
-// ctrlC stops, else clears, else leaves: one thing a press.
-func (m *model) ctrlC(now time.Time) tea.Cmd {
-	switch {
-	case m.search != nil:
-		m.search = nil
-	case m.running && m.stops > 0:
-		return m.stopHarder()
-	case m.running:
-		m.stops++
-		m.interrupt()
-	case m.shell != nil:
-		m.shell.stop()
-	case m.errand != nil:
-		m.dropErrand()
-	case !m.composer.Empty():
-		m.dropDraft()
-	case now.Sub(m.closed) < ctrlCDead:
-		return nil
-	case !m.leaveAt.IsZero() && now.Sub(m.leaveAt) < leaveTwice:
-		return m.quit()
-	default:
-		m.leaveAt = now
-		return m.flash("ctrl+c again to leave")
-	}
-	m.closed = now
-	return nil
-}
-
-// stopHarder is a further press while a turn stops: the second says what is waited
-// for, the next ones kill it.
-func (m *model) stopHarder() tea.Cmd {
-	m.stops++
-	if m.stops > 2 && m.open.Kill != nil {
-		m.open.Kill()
-		return m.flash("killed")
-	}
-	return m.flash(m.stopping())
-}
-
-// stopping says what the end of a turn waits for.
-func (m *model) stopping() string {
-	for i, blocks := m.printed, m.project.Blocks(); i < len(blocks); i++ {
-		if b := &blocks[i]; b.Kind == transcript.Call && b.State == transcript.Running {
-			return "waiting for " + termtext.Line(b.Name) + " to stop"
-		}
-	}
-	return "stopping"
-}
-
-func (m *model) ctrlD() tea.Cmd {
-	switch {
-	case !m.composer.Empty():
-		m.composer.Edit("delete")
-	case m.running:
-		return m.flash("still working: " + m.keys.key("interrupt") + " stops it")
-	default:
-		return m.quit()
-	}
-	return nil
-}
-
-// interrupt ends the turn; what was sent ahead is held.
-func (m *model) interrupt() {
-	if !m.running && !m.open.Agent.Running() {
-		return
-	}
-	m.progress.phase = phaseStopping
-	if m.errand != nil {
-		m.errand.hold = true
-	}
-	m.report("interrupt", m.open.Agent.Interrupt())
-}
-
-func (m *model) quit() tea.Cmd {
-	return m.unlessJobs("exits", func() tea.Cmd {
-		m.quitting = true
-		return tea.Quit
-	})
-}
-
-// editDraft lends the terminal to the user's editor.
-func (m *model) editDraft() tea.Cmd {
-	return m.edit(m.composer.Text(), func(text string) { m.composer.SetText(strings.TrimRight(text, "\n")) })
-}
-
-// edit opens text in the user's editor; to gets what was saved, nil only looks.
-func (m *model) edit(text string, to func(string)) tea.Cmd {
-	if len(m.o.Editor) == 0 {
-		return m.flash("set $EDITOR to edit there")
-	}
-	file, err := scratchFile(text)
-	if err != nil {
-		return m.flash("no file to edit: " + err.Error())
-	}
-	cmd := exec.Command(m.o.Editor[0], append(m.o.Editor[1:len(m.o.Editor):len(m.o.Editor)], file)...)
-	return m.t.Exec(cmd, func(err error) tea.Msg { return editedMsg{file, err, to} })
 }

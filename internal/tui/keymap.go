@@ -40,7 +40,7 @@ var keymap = []binding{
 	{"complete", []string{"tab"}, inIdle, "complete a path or command"},
 	{"queue", []string{"tab"}, inRunning, "queue: its own turn, after this one"},
 	{"newline", []string{"shift+enter", "alt+enter", "ctrl+j"}, inComposer, "new line (also \\ then enter)"},
-	{"send-held", []string{"ctrl+s"}, inComposer, "send what is held, then the draft"},
+	{"send-held", []string{"ctrl+s"}, inComposer, "send what waits, then the draft; a running turn is stopped first"},
 	{"take-back", []string{"alt+up"}, inComposer, "take all waiting messages back"},
 	{"escape", []string{"esc"}, inComposer | inPopup | inSearch, "close, interrupt, clear: one thing a press"},
 	{"interrupt", []string{"ctrl+c"}, inComposer | inSearch | inPopup, "interrupt; idle: clear, then leave"},

@@ -66,6 +66,8 @@ type model struct {
 	closed   time.Time // when something on the Esc ladder closed or stopped
 	leaveAt  time.Time // a first ctrl+c on an idle, empty draft
 	clearAt  time.Time // a first esc on an idle draft
+	sendAt   time.Time // a first press of the key that sends all while a call runs
+	sendNext bool      // what is held goes when the turn has stopped
 	hint     string    // overrides the hint line until hintTill
 	hintTill time.Time
 	unsaved  bool // the draft waits for its second
@@ -154,7 +156,7 @@ func (m *model) show(o *Opened) {
 	m.panel, m.leaving, m.todoOpen = nil, nil, false
 	m.listJobs()
 	m.answer = answer{}
-	m.fresh, m.running, m.fullOK = true, false, false
+	m.fresh, m.running, m.fullOK, m.sendNext = true, false, false, false
 	first := o.Events.Next()
 	m.restoreDraft()
 	m.greet(len(first) == 0)
@@ -185,14 +187,7 @@ func (m *model) greet(fresh bool) {
 }
 
 // place is the folder of the session, under the user's own by its short name.
-func (m *model) place() string {
-	if home := m.o.Home; home != "" {
-		if rest, ok := strings.CutPrefix(m.open.Cwd, home); ok && (rest == "" || rest[0] == '/') {
-			return "~" + rest
-		}
-	}
-	return m.open.Cwd
-}
+func (m *model) place() string { return termtext.Home(m.open.Cwd, m.o.Home) }
 
 // Init starts what feeds the model.
 func (m *model) Init() tea.Cmd {

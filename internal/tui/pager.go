@@ -6,6 +6,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"dsh/internal/session"
 	"dsh/internal/termtext"
 	"dsh/internal/tui/term"
 	"dsh/internal/tui/transcript"
@@ -202,4 +203,14 @@ func (m *model) showDiff() tea.Cmd {
 		return m.flash("nothing was changed in this session")
 	}
 	return m.page("Changes of this session", clone(rows))
+}
+
+// hasDiff reports whether a call changed files and its card shows how.
+func hasDiff(b *transcript.Block) bool {
+	r := b.Result()
+	if r == nil {
+		return false
+	}
+	meta, ok := session.DecodeMeta(r.Meta)
+	return ok && meta.Display != nil && len(meta.Display.Diffs) > 0
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"dsh/internal/termtext"
 )
 
@@ -125,4 +127,52 @@ func (it *item) rows(current bool, n, width int, th theme) []string {
 		rows = append(rows, th.secondary(termtext.Cut(termtext.Line("    "+it.detail), width)))
 	}
 	return rows
+}
+
+// listKey is a key in a picker.
+func (m *model) listKey(action string, raw tea.KeyMsg) tea.Cmd {
+	p := m.pick
+	switch action {
+	case "up":
+		p.move(-1)
+	case "down":
+		p.move(1)
+	case "choose":
+		if it, ok := p.current(); ok {
+			m.pick = nil
+			m.rearm(m.now())
+			p.choose(it.value)
+			cmd := m.next
+			m.next = nil
+			return cmd
+		}
+	case "close":
+		m.pick = nil
+		m.rearm(m.now())
+	case "queue-remove", "queue-steer", "queue-earlier", "queue-later":
+		if it, ok := p.current(); ok {
+			p.letters(action, it.value)
+		}
+	case "scope":
+		if p.scope != nil {
+			if next := p.scope(); next != nil {
+				m.pick = next
+			}
+		}
+	case "repaint":
+		m.t.Clear()
+	case "suspend":
+		return m.t.Suspend()
+	default:
+		switch {
+		case p.letters != nil || raw.Alt:
+		case raw.Type == tea.KeyBackspace:
+			p.backspace()
+		case raw.Type == tea.KeyRunes:
+			p.typed(string(raw.Runes))
+		case raw.Type == tea.KeySpace:
+			p.typed(" ")
+		}
+	}
+	return nil
 }

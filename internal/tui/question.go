@@ -139,7 +139,7 @@ func (m *model) askBody() []string {
 		if b.Kind != transcript.Call || b.CallID != m.ask.request.CallID {
 			continue
 		}
-		rows := clone(m.render.Rows(b, m.options(true)))
+		rows := transcript.RowsAs(b, m.ask.request.Display, m.options(true))
 		for len(rows) > 0 && rows[0] == "" {
 			rows = rows[1:]
 		}

@@ -261,29 +261,3 @@ func (m *model) takeBack() tea.Cmd {
 	m.flushDraft()
 	return nil
 }
-
-// sendHeld releases everything that is held, in order, then sends the draft.
-func (m *model) sendHeld() tea.Cmd {
-	if m.errand != nil {
-		return nil
-	}
-	var ids []string
-	for _, it := range m.waiting() {
-		if it.Held {
-			ids = append(ids, it.ID)
-		}
-	}
-	if len(ids) > 0 {
-		if err := m.open.Agent.Release(ids...); err != nil {
-			m.fail("not sent", err)
-			return nil
-		}
-	}
-	if strings.TrimSpace(m.composer.Text()) != "" {
-		return m.enter(m.open.Agent.Followup)
-	}
-	if len(ids) == 0 {
-		return m.flash("nothing is held")
-	}
-	return nil
-}

@@ -121,7 +121,7 @@ func (p *progress) running(now time.Time, interruptKey string, width int) string
 		rest += " · no data for " + clock(silent)
 	}
 	if p.tokens > 0 {
-		tokens = " · " + amount(p.tokens) + " tok"
+		tokens = " · " + termtext.Amount(p.tokens) + " tok"
 	}
 	end := " · " + interruptKey + " interrupt"
 	if p.phase == phaseStopping {
@@ -148,8 +148,8 @@ func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, job
 	if asking {
 		segments = append(segments, "paused, waiting for you")
 	}
-	if percent, ok := p.inUse.Percent(); ok {
-		segments = append(segments, fmt.Sprintf("ctx %d%% of %s", percent, amount(p.inUse.Window)))
+	if share := p.inUse.Share(); share != "" {
+		segments = append(segments, fmt.Sprintf("ctx %s of %s", share, termtext.Amount(p.inUse.Window)))
 	}
 	held, queued := 0, 0
 	for _, it := range queue {
@@ -181,17 +181,4 @@ func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, job
 func clock(d time.Duration) string {
 	s := int(d / time.Second)
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
-}
-
-// amount is a number in at most four characters: 812, 1.9k, 64k, 1M.
-func amount(n int) string {
-	switch {
-	case n >= 1_000_000:
-		return strings.Replace(fmt.Sprintf("%.1fM", float64(n)/1e6), ".0M", "M", 1)
-	case n >= 10_000:
-		return fmt.Sprintf("%dk", n/1000)
-	case n >= 1000:
-		return strings.Replace(fmt.Sprintf("%.1fk", float64(n)/1e3), ".0k", "k", 1)
-	}
-	return fmt.Sprint(n)
 }

@@ -169,6 +169,10 @@ func (m *model) status(running bool) tea.Cmd {
 	if !running {
 		m.slot = 0
 	}
+	if !running && m.sendNext {
+		m.sendNext = false
+		m.releaseHeld()
+	}
 	return m.startTick()
 }
 

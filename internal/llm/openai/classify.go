@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -64,6 +65,7 @@ func Classify(status int, h http.Header, body []byte) *llm.Failure {
 	f := &llm.Failure{Status: status, RequestID: requestID(h), Message: oneLine(e.message, "")}
 	f.ProviderRetryAfterMs = retryAfter(h, e.message)
 	f.Code = class(status, e, f.ProviderRetryAfterMs != nil)
+	f.Wordless = status >= 300 && len(bytes.TrimSpace(body)) == 0
 	if f.Message == "" {
 		f.Message = http.StatusText(status)
 	}

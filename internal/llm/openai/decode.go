@@ -16,11 +16,12 @@ type decoder struct {
 	header llm.Header
 	yield  func(llm.Chunk)
 
-	open   llm.BlockType      // text or reasoning that is being streamed, or ""
-	index  int                // its index
-	blocks []*strings.Builder // texts by index, nil for calls
-	calls  calls
-	split  splitter
+	open    llm.BlockType      // text or reasoning that is being streamed, or ""
+	index   int                // its index
+	blocks  []*strings.Builder // texts by index, nil for calls
+	calls   calls
+	split   splitter
+	details details
 
 	events  int // payloads so far
 	usage   *llm.Usage
@@ -75,6 +76,9 @@ func (d *decoder) delta(p *delta) {
 	reasoning := p.Reasoning.said + p.Reasoning.thought
 	if reasoning == "" {
 		reasoning = p.Reasoning2.said + p.Reasoning2.thought // some send both
+	}
+	if in := d.details.add(p.Details); reasoning == "" {
+		reasoning = in // some send nothing else
 	}
 	d.stream(llm.Reasoning, reasoning+p.Content.thought)
 	d.split.push(p.Content.said, d.stream)
@@ -261,7 +265,11 @@ func (d *decoder) finish(fin llm.Finish) {
 	if d.usage != nil {
 		d.yield(llm.Chunk{Type: llm.UsageChunk, Usage: d.usage})
 	}
-	d.yield(llm.Chunk{Type: llm.FinishChunk, Reason: &fin})
+	last := llm.Chunk{Type: llm.FinishChunk, Reason: &fin}
+	if fin.Kind != llm.Failed {
+		last.Replay = d.details.state()
+	}
+	d.yield(last)
 }
 
 func failed(code llm.Code, format string, args ...any) llm.Finish {

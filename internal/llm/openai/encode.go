@@ -135,6 +135,9 @@ func (e *Encoder) append(b []byte, place int, m message) []byte {
 	if m.reasoning != nil {
 		b = appendString(append(b, `,"reasoning_content":`...), *m.reasoning)
 	}
+	if m.details != "" {
+		b = append(append(b, `,"reasoning_details":`...), m.details...)
+	}
 	for i, c := range m.calls {
 		if i == 0 {
 			b = append(b, `,"tool_calls":[`...)

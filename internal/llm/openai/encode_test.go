@@ -383,3 +383,23 @@ func TestT24ASignatureGoesBackToItsModelOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestS08LM13ReasoningDetailsGoBackToTheirModelOnly(t *testing.T) {
+	t.Parallel()
+	m := calls1(callBlock("a", "x", "{}"))
+	m.Source = llm.Source{Kind: llm.FromModel, Provider: "openrouter", Model: "c", Replay: json.RawMessage(`{"reasoning_details":[{"type":"reasoning.text", "text":"a<b","signature":"S"}]}`)}
+	foreign := *m
+	foreign.Source.Replay = json.RawMessage(`{"adapter":"x","state":[1]}`)
+	const onWire = `"content":"","reasoning_details":[{"type":"reasoning.text","text":"a\u003cb","signature":"S"}],"tool_calls":[`
+	for _, tc := range []struct {
+		message         *llm.Message
+		provider, model string
+		want            bool
+	}{{m, "openrouter", "c", true}, {m, "openrouter", "other", false}, {m, "deepseek", "c", false}, {&foreign, "openrouter", "c", false}} {
+		h := llm.Header{Config: llm.Config{Provider: tc.provider, Model: tc.model}}
+		body := encoded(t, "lenient", h, userSays("hi"), tc.message, result("a", "A"))
+		if strings.Contains(body, onWire) != tc.want || strings.Contains(body, "reasoning_details") != tc.want {
+			t.Errorf("%s/%s: %s", tc.provider, tc.model, body)
+		}
+	}
+}

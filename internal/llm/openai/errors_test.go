@@ -98,6 +98,9 @@ func TestErrorAnswers(t *testing.T) {
 				t.Errorf("got %+v, want %+v", f, e)
 			}
 			got := int64(none)
+			if f.Wordless != (e.body == "") {
+				t.Errorf("wordless %v, with the body %q", f.Wordless, e.body)
+			}
 			if f.ProviderRetryAfterMs != nil {
 				got = *f.ProviderRetryAfterMs
 			}

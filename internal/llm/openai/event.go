@@ -29,12 +29,13 @@ type choice struct {
 }
 
 type delta struct {
-	Content      text        `json:"content"`
-	Reasoning    text        `json:"reasoning_content"`
-	Reasoning2   text        `json:"reasoning"` // vLLM, OpenRouter, Groq, Ollama
-	Refusal      text        `json:"refusal"`
-	ToolCalls    []*toolCall `json:"tool_calls"`
-	FunctionCall *function   `json:"function_call"` // before tool_calls
+	Content      text            `json:"content"`
+	Reasoning    text            `json:"reasoning_content"`
+	Reasoning2   text            `json:"reasoning"`         // vLLM, OpenRouter, Groq, Ollama
+	Details      json.RawMessage `json:"reasoning_details"` // OpenRouter: to be sent back
+	Refusal      text            `json:"refusal"`
+	ToolCalls    []*toolCall     `json:"tool_calls"`
+	FunctionCall *function       `json:"function_call"` // before tool_calls
 }
 
 type toolCall struct {

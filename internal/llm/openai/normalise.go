@@ -20,6 +20,7 @@ type message struct {
 	role      string // system, user, assistant, tool
 	content   string
 	reasoning *string // nil writes no key
+	details   string  // a list; "" none
 	calls     []call
 	callID    string // tool
 }
@@ -108,7 +109,7 @@ func (n *normaliser) closeGroup() []message {
 // it, and each retry of a poisoned history would add another.
 func (n *normaliser) assistant(m *llm.Message) []message {
 	n.turns++
-	w := message{role: "assistant", calls: n.calls(m)}
+	w := message{role: "assistant", calls: n.calls(m), details: n.details(m)}
 	if text := clean(m.PlainText()); strings.TrimSpace(text) != "" {
 		w.content = text
 	} else if len(w.calls) == 0 {

@@ -94,6 +94,16 @@ func runCases(t *testing.T, cases []wireCase) {
 	}
 }
 
+// keeps checks the replay state of an answer; "" none.
+func keeps(state string) func(*testing.T, outcome) {
+	return func(t *testing.T, o outcome) {
+		t.Helper()
+		if got := string(o.chunks[len(o.chunks)-1].Replay); got != state {
+			t.Errorf("the replay state is %.300s, want %s", got, state)
+		}
+	}
+}
+
 func usageString(u *llm.Usage) string {
 	if u == nil {
 		return "none"
@@ -199,7 +209,19 @@ func TestChunkShapes(t *testing.T) {
 		{name: "S05 reasoning, then text", stream: cc(`{"reasoning_content":"A"}`) + cc(`{"reasoning_content":" B\n"}`) + cc(`{"content":"c"}`) + end, reasoning: "A B\n", text: "c"},
 		{name: "S06 the field reasoning", stream: cc(`{"reasoning":"A"}`) + cc(`{"content":"c"}`) + end, reasoning: "A", text: "c"},
 		{name: "S07 both fields", stream: cc(`{"reasoning_content":"A","reasoning":"A"}`) + cc(`{"content":"c"}`) + end, reasoning: "A", text: "c"},
-		{name: "S08 reasoning details", stream: cc(`{"reasoning":"A","reasoning_details":[{"type":"reasoning.text","text":"A","index":0}]}`) + cc(`{"content":"c"}`) + end, reasoning: "A", text: "c"},
+		{name: "S08 reasoning details", stream: cc(`{"reasoning":"A","reasoning_details":[{"type":"reasoning.text","text":"A","index":0}]}`) + cc(`{"content":"c"}`) + end, reasoning: "A", text: "c", more: keeps(`{"reasoning_details":[{"index":0,"text":"A","type":"reasoning.text"}]}`)},
+		{name: "S08 details alone, in pieces", stream: cc(`{"reasoning_details":[{"type":"reasoning.text","text":"A","index":0,"signature":null}]}`) +
+			cc(`{"reasoning_details":[{"type":"reasoning.text","text":"B","index":0},{"type":"reasoning.encrypted","data":"x","index":1,"id":"e"}]}`) +
+			cc(`{"reasoning_details":[{"type":"reasoning.text","text":"","index":2,"signature":"S"},{"type":"reasoning.encrypted","data":"y","index":1,"id":"f"}]}`) + cc(`{"content":"c"}`) + end,
+			reasoning: "AB", text: "c", more: keeps(`{"reasoning_details":[{"index":0,"signature":null,"text":"AB","type":"reasoning.text"},` +
+				`{"data":"x","id":"e","index":1,"type":"reasoning.encrypted"},{"index":2,"signature":"S","text":"","type":"reasoning.text"},{"data":"y","id":"f","index":1,"type":"reasoning.encrypted"}]}`)},
+		{name: "S08 a signature after its text", stream: cc(`{"reasoning":"A","reasoning_details":[{"type":"reasoning.text","text":"A"}]}`) +
+			cc(`{"reasoning_details":[{"type":"reasoning.text","signature":"S"}]}`) + cc(`{"content":"c"}`) + end,
+			reasoning: "A", text: "c", more: keeps(`{"reasoning_details":[{"signature":"S","text":"A","type":"reasoning.text"}]}`)},
+		{name: "S08 what is no list", stream: cc(`{"reasoning":"A","reasoning_details":{"text":"B"}}`) + cc(`{"content":"c","reasoning_details":null}`) + end, reasoning: "A", text: "c", more: keeps("")},
+		{name: "S08 nested values", stream: cc(`{"reasoning":"A","reasoning_details":[{"type":"zzz","x":{"y":1}},3]}`) + cc(`{"content":"c"}`) + end, reasoning: "A", text: "c", more: keeps("")},
+		{name: "S08 more than is kept", stream: cc(`{"reasoning":"A","reasoning_details":[{"type":"reasoning.encrypted","data":"`+strings.Repeat("x", maxDetails)+`"}]}`) + cc(`{"content":"c"}`) + end, reasoning: "A", text: "c", more: keeps("")},
+		{name: "S08 of an answer that failed", stream: cc(`{"reasoning":"A","reasoning_details":[{"type":"reasoning.text","text":"A","index":0}]}`), code: llm.CodeStreamClosed, reasoning: "A", more: keeps("")},
 		{name: "S09 content as parts", stream: cc(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"A"}]},{"type":"text","text":"b"},{"type":"zzz"}]}`) + end, reasoning: "A", text: "b"},
 		{name: "S10 think tags", profile: "lenient", stream: cc(`{"content":"<think>"}`) + cc(`{"content":"A</th"}`) + cc(`{"content":"ink>b"}`) + end, reasoning: "A", text: "b"},
 		{name: "S10 think tags elsewhere", stream: cc(`{"content":"<think>A</think>b"}`) + end, text: "<think>A</think>b"},

@@ -6,6 +6,7 @@ import (
 
 	"dsh/internal/llm"
 	"dsh/internal/session"
+	"dsh/internal/termtext"
 )
 
 func (p *Projection) userMessage(ev *session.Event, d *session.UserMessage) {
@@ -165,16 +166,22 @@ func (p *Projection) raw(ev *session.Event, d *session.Raw) {
 	p.add(ev, Block{Kind: Notice, State: Plain, Hidden: true, Text: "(event " + string(d.T) + ")"})
 }
 
-func (p *Projection) compaction(ev *session.Event) {
+// compaction follows one from its start to its end; before is the context that was in
+// use when the event came, in tokens. What is left is an estimate until the next
+// answer is counted.
+func (p *Projection) compaction(ev *session.Event, before int) {
 	switch d := ev.Data.(type) {
 	case session.CompactionStart:
 		if p.compact == 0 {
-			p.compact = 1 + p.add(ev, Block{Kind: Notice, State: Running, Text: "Compacting"})
+			p.compact, p.freed = 1+p.add(ev, Block{Kind: Notice, State: Running, Text: "Compacting"}), ""
 		}
 	case session.CompactionSummary:
 		if p.compact > 0 {
 			m := llm.Message{Content: d.Summary}
 			p.touch(p.compact-1, ev).Detail = m.PlainText()
+		}
+		if before > 0 {
+			p.freed = fmt.Sprintf(" · %s to ~%s tok", termtext.Amount(before), termtext.Amount(p.inUse.Used))
 		}
 	case session.CompactionEnd:
 		if d.Error != "" && p.compact > 0 {
@@ -191,7 +198,7 @@ func (p *Projection) closeCompaction(ev *session.Event, s State) {
 		return
 	}
 	b := p.touch(p.compact-1, ev)
-	b.State, b.Text = s, "Compacted"
+	b.State, b.Text = s, "Compacted"+p.freed
 	if s != Done {
 		b.Text = "Compaction stopped"
 	}

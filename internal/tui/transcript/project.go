@@ -27,9 +27,11 @@ type Projection struct {
 	asks    map[string]string // call id by approval id
 	allowed string            // call id of the last approval, until something else happens
 	retry   int               // index+1 of the notice of the retries, while it is live
-	compact int               // index+1 of the notice of a compaction, while it is live
-	verify  int               // index+1 of the notice of a verification, while it is live
-	warned  int               // budgets of which the model is still to be told
+	inUse   session.ContextUse
+	freed   string // what the compaction under way came to
+	compact int    // index+1 of the notice of a compaction, while it is live
+	verify  int    // index+1 of the notice of a verification, while it is live
+	warned  int    // budgets of which the model is still to be told
 	inbox   inbox
 }
 
@@ -64,6 +66,8 @@ func (p *Projection) Queue() []session.QueueItem { return p.inbox.items() }
 func (p *Projection) apply(ev *session.Event) {
 	allowed := p.allowed
 	p.allowed = ""
+	before := p.inUse.Used
+	p.inUse.Apply(ev)
 	switch d := ev.Data.(type) {
 	case session.TurnStart:
 		p.closeStep(ev)
@@ -110,7 +114,7 @@ func (p *Projection) apply(ev *session.Event) {
 	case session.InboxHeld:
 		p.inbox.hold(&d)
 	case session.CompactionStart, session.CompactionSummary, session.CompactionEnd:
-		p.compaction(ev)
+		p.compaction(ev, before)
 	case session.JobStarted:
 		p.startJob(ev, &d)
 	case session.JobSettled:

@@ -71,6 +71,14 @@ func (r *Renderer) Rows(b *Block, o Options) []string {
 	return rows
 }
 
+// RowsAs draws a call that is not settled as d instead of as its tool presents it: who
+// is asked about it is shown more than its arguments tell.
+func RowsAs(b *Block, d session.Display, o Options) []string {
+	o.fill()
+	r := &Renderer{present: func(string, string, *session.ToolResult) session.Display { return d }}
+	return r.draw(b, o)
+}
+
 func (r *Renderer) draw(b *Block, options Options) []string {
 	o := &options
 	if b.Hidden && !o.Expanded {
