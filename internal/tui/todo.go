@@ -53,8 +53,6 @@ func (m *model) showTodo() tea.Cmd {
 	return nil
 }
 
-var todoMarks = map[string]string{session.TodoCompleted: "[x] ", session.TodoActive: "[~] ", session.TodoPending: "[ ] "}
-
 // todoRows are the panel: a title, and the list around what is being done.
 func (m *model) todoRows() []string {
 	todos := m.progress.todos
@@ -68,11 +66,7 @@ func (m *model) todoRows() []string {
 	}
 	rows := []string{m.cut("  " + m.th.strong(title))}
 	for _, t := range todos[from:to] {
-		mark := todoMarks[t.Status]
-		if mark == "" {
-			mark = "[?] " // a foreign log's
-		}
-		row := "  " + mark + shorten(oneLine(t.Content), m.full()-6)
+		row := "  " + t.Mark() + " " + shorten(oneLine(t.Content), m.full()-6)
 		switch t.Status {
 		case session.TodoCompleted:
 			row = m.th.secondary(row)
