@@ -211,6 +211,9 @@ func (m *model) jobsHint() string {
 		return m.hint
 	}
 	k := m.keys.key
+	if m.width < 60 {
+		return k("job-output") + " output · " + k("job-stop") + " stop · " + k("close") + " close · " + k("job-mention") + " ask"
+	}
 	parts := []string{k("job-output") + " full output", k("job-stop") + " stop", k("job-mention") + " ask dsh about it"}
 	if m.width >= widePanel {
 		parts = append(parts, k("job-wait")+` "when it ends, ..."`)

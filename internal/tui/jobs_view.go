@@ -62,9 +62,10 @@ func (p *jobsPanel) listRows(m *model, width int) (rows []string) {
 		return []string{m.th.secondary(m.cut("  none; " + m.keys.key("job-filter") + " shows others"))}
 	}
 	from, to := p.window(m)
-	ids, words := 0, 0
+	ids, words, labels := 0, 0, 0
 	for i := from; i < to; i++ {
 		ids, words = max(ids, len(p.list[i].ID)), max(words, len(p.list[i].Word()))
+		labels = max(labels, termtext.Width(oneLine(p.list[i].Label)))
 	}
 	for i := from; i < to; i++ {
 		j := &p.list[i]
@@ -73,7 +74,7 @@ func (p *jobsPanel) listRows(m *model, width int) (rows []string) {
 			row = chosen
 		}
 		row += pad(j.ID, ids) + "  " + pad(j.Word(), words) + " " + padLeft(jobTook(j, m.now()), 5) + "  "
-		row = joinNote(row, oneLine(j.Label), p.note(j, m), width)
+		row = termtext.Cut(joinNote(row, oneLine(j.Label), p.note(j, m), labels+2, width), width)
 		if i == p.chosen {
 			row = m.th.strong(row)
 		}
@@ -96,17 +97,18 @@ func (p *jobsPanel) note(j *session.JobInfo, m *model) string {
 	return ""
 }
 
-// minLabel is how many columns of a label are shown before the note gives way.
-const minLabel = 20
+// minLabel is how many columns of a label are shown before the note gives way, and
+// minNote how many of a note are worth it.
+const minLabel, minNote = 16, 8
 
-// joinNote puts label and note behind a row's beginning; the note stands in a column
-// of its own where there is room for one.
-func joinNote(row, label, note string, width int) string {
+// joinNote puts label and note behind a row's beginning; the note stands behind the
+// column of labels where there is room for one.
+func joinNote(row, label, note string, column, width int) string {
 	room := width - termtext.Width(row)
-	if note == "" || room < minLabel+8 {
+	if note == "" || room < minLabel+minNote {
 		return row + shorten(label, room)
 	}
-	left := max(minLabel, room*3/5)
+	left := max(min(column, room*3/5), minLabel)
 	return row + pad(shorten(label, left-2), left) + shorten(note, room-left)
 }
 

@@ -30,6 +30,10 @@ func (p *Projection) settleJob(ev *session.Event, d *session.JobSettled) {
 	switch {
 	case j.Status == session.JobKilled && j.By != "":
 		verb, word = "stopped "+j.Stopper(), ""
+	case j.Status == session.JobKilled:
+		verb, b.State = "killed", Failed
+	case j.Status == session.JobFailed:
+		verb, word, b.State = "failed", d.Detail, Failed
 	case j.Status == session.JobLost:
 		verb, word, b.State = "lost", d.Detail, Warning
 	case word != "exit 0":
@@ -117,7 +121,7 @@ func (w *writer) jobRows(b *Block) []string {
 	if room := width - termtext.Width(said+after+dot); label != "" && room >= minTarget {
 		said += dot + w.cutEnd(label, room)
 	}
-	if more := dot + b.Name + dot + moreKey; b.Name != "" && termtext.Width(said+after+more) <= width {
+	if more := dot + b.Name + dot + moreKey; b.Name != "" && !w.o.Expanded && termtext.Width(said+after+more) <= width {
 		after += more
 	}
 	rows := wrapped(said+after, width)
