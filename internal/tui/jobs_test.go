@@ -186,8 +186,8 @@ func TestJobOutputInThePager(t *testing.T) {
 	w.shows("Jobs ·")
 }
 
-// TestTPERF2AFrameCostsWhatIsInSight: not the number of jobs, nor what they put out.
-func TestTPERF2AFrameCostsWhatIsInSight(t *testing.T) {
+// TestAFrameCostsWhatIsInSight: not the number of jobs, nor what they put out.
+func TestAFrameCostsWhatIsInSight(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})
 	for i := range 500 {
