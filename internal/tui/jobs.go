@@ -129,17 +129,12 @@ func oneLine(label string) string {
 // can hold.
 const maxShown = 1 << 10
 
-// bytesOf is a size for people.
+// bytesOf is how much a job has put out.
 func bytesOf(n int64) string {
-	switch {
-	case n == 0:
+	if n == 0 {
 		return "no output"
-	case n < 1000:
-		return plural(int(n), "byte")
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	return transcript.Size(n)
 }
 
 // statusJobs are the lines of /status about jobs and the todo list.

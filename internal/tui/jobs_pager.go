@@ -39,6 +39,8 @@ func (m *model) pageJob(j *session.JobInfo) {
 	case len(o.lines) > 0 || j.Status.Active():
 	case j.Artifact != "":
 		o.lines = []string{"its output is in " + j.Artifact}
+	case j.Status == session.JobLost:
+		o.lines = []string{"(its output is gone)"}
 	default:
 		o.lines = []string{"(no output)"}
 	}

@@ -391,6 +391,18 @@ func TestLeavingWhileJobsRun(t *testing.T) {
 	})
 }
 
+func TestALostJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{})
+	w.job("bash-1", "make", "")
+	w.settles(session.JobSettled{ID: "bash-1", Status: session.JobLost})
+	w.press("down")
+	w.shows("❯ bash-1  lost", "(its output is gone)")
+	w.hides("no output")
+	w.press("enter")
+	w.shows("(its output is gone)")
+}
+
 func TestGlance(t *testing.T) {
 	t.Parallel()
 	g := glance{text: "one\r\ntwo\n\n10%\r20%\r\n\n"}

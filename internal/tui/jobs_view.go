@@ -88,7 +88,10 @@ func (p *jobsPanel) note(j *session.JobInfo, m *model) string {
 	if who := j.Stopper(); who != "" {
 		return who
 	}
-	if !j.Status.Active() {
+	switch {
+	case j.Status == session.JobLost:
+		return ""
+	case !j.Status.Active():
 		return bytesOf(j.Bytes)
 	}
 	if g := p.glances[j.ID]; g != nil && !m.side() {
@@ -151,7 +154,7 @@ func (p *jobsPanel) following() string {
 	j := p.current()
 	g := p.glances[j.ID]
 	switch {
-	case g == nil:
+	case g == nil || j.Status == session.JobLost:
 		return ""
 	case j.Status.Active():
 		return "following · " + bytesOf(g.next)
@@ -171,6 +174,8 @@ func (p *jobsPanel) preview(m *model, n, width int) (rows []string) {
 	if len(lines) == 0 && j.ID != "" {
 		lines = []string{"(no output yet)"}
 		switch {
+		case j.Status == session.JobLost:
+			lines = []string{"(its output is gone)"}
 		case !j.Status.Active() && j.Bytes > 0 && j.Artifact != "":
 			lines = []string{"its output is in " + j.Artifact}
 		case !j.Status.Active() && j.Bytes > 0:

@@ -43,12 +43,12 @@ func (p *Projection) settleJob(ev *session.Event, d *session.JobSettled) {
 	if word != "" {
 		b.Text += " · " + word
 	}
-	if known {
+	if known && j.Status != session.JobLost {
 		b.Text += " · " + minutes(ev.Time-j.Started)
 	}
 	b.Answer = p.wakes(d)
 	if d.Bytes > 0 {
-		b.Name = size(d.Bytes)
+		b.Name = Size(d.Bytes)
 	}
 	if d.Artifact != "" {
 		b.Detail = "the whole output: " + d.Artifact
@@ -70,8 +70,8 @@ func (p *Projection) wakes(d *session.JobSettled) string {
 	return fmt.Sprintf("dsh waits for you: it went on by itself %d times", session.MaxAlone)
 }
 
-// size is a number of bytes for people.
-func size(n int64) string {
+// Size is a number of bytes for people: 812 B, 3.4 kB.
+func Size(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprintf("%d B", n)
@@ -121,8 +121,14 @@ func (w *writer) jobRows(b *Block) []string {
 	if room := width - termtext.Width(said+after+dot); label != "" && room >= minTarget {
 		said += dot + w.cutEnd(label, room)
 	}
-	if more := dot + b.Name + dot + moreKey; b.Name != "" && !w.o.Expanded && termtext.Width(said+after+more) <= width {
-		after += more
+	if b.Name != "" {
+		more := dot + b.Name
+		if !w.o.Expanded {
+			more += dot + moreKey
+		}
+		if termtext.Width(said+after+more) <= width {
+			after += more
+		}
 	}
 	rows := wrapped(said+after, width)
 	if under != "" {
