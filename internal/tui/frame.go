@@ -168,7 +168,7 @@ func (m *model) toolRows(now time.Time, n int) []string {
 	blocks := m.project.Blocks()
 	for i := m.printed; i < len(blocks); i++ {
 		b := &blocks[i]
-		if b.Kind != transcript.Call && b.Kind != transcript.Notice {
+		if b.Kind != transcript.Call && b.Kind != transcript.Notice && b.Kind != transcript.Job {
 			continue
 		}
 		o.Output = ""

@@ -85,11 +85,13 @@ func (m *model) backgroundHint() string { return m.keys.key("background") + " to
 
 // follow fetches what the jobs in sight have put out since the last tick.
 func (m *model) follow() {
-	if m.panel != nil {
+	switch p := m.pager; {
+	case p != nil && p.follow != nil:
+		if !p.follow() {
+			p.follow = nil
+		}
+	case p == nil && m.panel != nil && !m.asking():
 		m.panel.look(m)
-	}
-	if p := m.pager; p != nil && p.follow != nil && !p.follow() {
-		p.follow = nil
 	}
 }
 

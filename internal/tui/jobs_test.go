@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"dsh/internal/llm"
 	"dsh/internal/session"
 	"dsh/internal/tui/term"
 )
@@ -389,6 +390,30 @@ func TestLeavingWhileJobsRun(t *testing.T) {
 		}
 		w.shows("& 1 job")
 	})
+}
+
+// TestAJobThatEndsWhileTextStreams takes no key, and its line does not stand in the
+// middle of the text.
+func TestAJobThatEndsWhileTextStreams(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{})
+	w.prompt("go")
+	w.job("bash-1", "make", "")
+	w.typed("dra")
+	w.stream("The clock is read ")
+	w.settles(exited("bash-1", 2))
+	w.shows("The clock is read")
+	w.hides("& 1 job", "& bash-1")
+	w.stream("twice.")
+	w.typed("ft")
+	w.answered(llm.TextBlock("The clock is read twice."))
+	w.endTurn(completed)
+	if text := w.scroll(); !strings.Contains(text, "The clock is read twice.\n& bash-1 finished") && !strings.Contains(text, "The clock is read twice.\n\n& bash-1 finished") {
+		t.Errorf("%s", text)
+	}
+	if w.m.composer.Text() != "draft" || len(w.term.notes) != 0 {
+		t.Errorf("draft %q, notes %q", w.m.composer.Text(), w.term.notes)
+	}
 }
 
 func TestALostJob(t *testing.T) {

@@ -56,7 +56,22 @@ func (p *Projection) settleJob(ev *session.Event, d *session.JobSettled) {
 	if len(d.Stale) > 0 {
 		b.Detail = strings.TrimPrefix(b.Detail+"\nchanged meanwhile: "+strings.Join(d.Stale, ", "), "\n")
 	}
-	p.add(ev, b)
+	b.ID, b.Version = ID{Seq: ev.Seq}, ev.Seq
+	if p.answering {
+		p.ended = append(p.ended, b)
+		return
+	}
+	p.push(b)
+}
+
+// answered puts the ends of jobs behind the answer during which they came, also where
+// the answer was streamed: they would stand in the middle of its text.
+func (p *Projection) answered() {
+	p.answering = false
+	for _, b := range p.ended {
+		p.push(b)
+	}
+	p.ended = nil
 }
 
 // wakes says what the end of a job begins while nothing runs.

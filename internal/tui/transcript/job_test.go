@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"dsh/internal/llm"
 	"dsh/internal/session"
 )
 
@@ -81,7 +82,7 @@ func TestAJobsEndSaysWhatItBegins(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &script{now: 1000}
-			s.prompt("go")
+			s.prompt("go").answer(llm.TextBlock("Done."))
 			if c.turn >= 0 {
 				s.end(completed)
 			}

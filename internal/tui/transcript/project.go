@@ -21,6 +21,8 @@ type Projection struct {
 	preset     string
 	alone      int                        // turns since the last message of the user
 	jobs       map[string]session.JobInfo // that run, by id
+	answering  bool                       // a request is out
+	ended      []Block                    // jobs that ended meanwhile
 
 	stream  stream
 	calls   map[string]int    // index by call id, of the open step
@@ -87,12 +89,15 @@ func (p *Projection) apply(ev *session.Event) {
 		p.loseVerification(ev)
 		p.turnOpen = false
 	case session.RequestSent:
+		p.answered()
+		p.answering = d.Aside == nil
 		p.dropStream()
 		p.stream.open(ev.Seq)
 	case session.AssistantChunk:
 		p.chunk(ev, &d.Chunk)
 	case session.AssistantMessage:
 		p.answer(ev, &d)
+		p.answered()
 	case session.ToolCall:
 		p.toolCall(ev, &d)
 	case session.ToolResult:
@@ -187,4 +192,5 @@ func (p *Projection) closeStep(ev *session.Event) {
 	clear(p.calls)
 	clear(p.asks)
 	p.endRetry(ev)
+	p.answered()
 }
