@@ -25,20 +25,9 @@ func (p *Projection) settleJob(ev *session.Event, d *session.JobSettled) {
 	j, known := p.jobs[d.ID]
 	delete(p.jobs, d.ID)
 	j.ID, j.Status, j.Detail, j.By = d.ID, d.Status, d.Detail, d.By
-	b := Block{Kind: Job, State: Plain, Args: strings.Join(strings.Fields(j.Label), " ")}
-	verb, word := "finished", j.Word()
-	switch {
-	case j.Status == session.JobKilled && j.By != "":
-		verb, word = "stopped "+j.Stopper(), ""
-	case j.Status == session.JobKilled:
-		verb, b.State = "killed", Failed
-	case j.Status == session.JobFailed:
-		verb, word, b.State = "failed", d.Detail, Failed
-	case j.Status == session.JobLost:
-		verb, word, b.State = "lost", d.Detail, Warning
-	case word != "exit 0":
-		b.State = Failed
-	}
+	b := Block{Kind: Job, Args: strings.Join(strings.Fields(j.Label), " ")}
+	verb, word, state := jobWords(&j)
+	b.State = state
 	b.Text = j.ID + " " + verb
 	if word != "" {
 		b.Text += " · " + word
@@ -62,6 +51,25 @@ func (p *Projection) settleJob(ev *session.Event, d *session.JobSettled) {
 		return
 	}
 	p.push(b)
+}
+
+// jobWords says how a job ended: a verb, what there is to say about it, and how bad that
+// is.
+func jobWords(j *session.JobInfo) (verb, about string, state State) {
+	switch word := j.Word(); {
+	case j.Status == session.JobKilled && j.By != "":
+		return "stopped " + j.Stopper(), "", Plain
+	case j.Status == session.JobKilled:
+		return "killed", word, Failed
+	case j.Status == session.JobFailed:
+		return "failed", j.Detail, Failed
+	case j.Status == session.JobLost:
+		return "lost", j.Detail, Warning
+	case word != "exit 0":
+		return "finished", word, Failed
+	default:
+		return "finished", word, Plain
+	}
 }
 
 // answered puts the ends of jobs behind the answer during which they came, also where
