@@ -82,6 +82,7 @@ type engine struct {
 	leave context.CancelFunc
 
 	instructions *prompt.Instructions // nil: none
+	handover     bool                 // a running command can become a job
 
 	hidden   *secrets
 	commands *commands
@@ -157,6 +158,7 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 	if e.tools, err = newTools(e.bashOptions(settings, rules.Workspace, o), settings.Disabled); err != nil {
 		return err
 	}
+	e.handover = settings.Handover == "on"
 	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset
 	e.agent, err = loop.New(loop.Options{
 		Log:      e.log,
@@ -183,7 +185,7 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		Extensions: loop.Extensions{TurnStopping: e.checks(settings, rules.Workspace)},
 
 		Asks:     o.asks,
-		Handover: settings.Handover == "on",
+		Handover: e.handover,
 		Look: func(ctx context.Context, r jobs.Revision) jobs.Revision {
 			return jobs.LookGit(ctx, cwd, r)
 		},

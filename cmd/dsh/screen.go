@@ -167,6 +167,7 @@ func (sc *screen) open(o engineOptions) (*tui.Opened, *engine, error) {
 		Model:     modelName(e.model),
 		Effort:    e.model.ReasoningEffort,
 		Preset:    string(e.preset),
+		Handover:  e.handover,
 		Notes:     e.notes,
 		Shell:     e.shell,
 		Output:    e.commands.table.Tail,

@@ -58,6 +58,11 @@ func (m *model) openSession(id string) tea.Cmd {
 	case m.opening:
 		return m.flash("a session is being opened")
 	}
+	return m.unlessJobs("goes on", func() tea.Cmd { return m.openOther(id) })
+}
+
+// openOther opens a session in the background.
+func (m *model) openOther(id string) tea.Cmd {
 	m.opening = true
 	open := m.o.Open
 	m.work.Go(m.t.Guard(func() {

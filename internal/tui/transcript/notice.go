@@ -12,6 +12,7 @@ import (
 func (p *Projection) userMessage(ev *session.Event, d *session.UserMessage) {
 	fate := p.inbox.fate(&d.Message, p.turn)
 	if d.Source.Kind == llm.FromUser {
+		p.alone = 0
 		p.add(ev, Block{Kind: User, State: Done, Fate: fate, Text: messageText(&d.Message)})
 		return
 	}
