@@ -314,10 +314,7 @@ func (e *engine) rules(settings *config.Loaded, paths config.Paths, o engineOpti
 	}
 	rules := policy.Rules{Preset: preset, Workspace: paths.Project}
 	add := func(text string, v session.Verdict, origin string) error {
-		rule, err := policy.ParseRule(text, v, origin)
-		if err == nil {
-			err = rule.CheckTool()
-		}
+		rule, err := parseRule(text, v, origin)
 		if err != nil {
 			return usage(fmt.Errorf("%s: %w", origin, err))
 		}
@@ -337,6 +334,15 @@ func (e *engine) rules(settings *config.Loaded, paths config.Paths, o engineOpti
 		err = errors.Join(err, add(text, session.Deny, "--deny"))
 	}
 	return rules, err
+}
+
+// parseRule reads a rule, which must be for a tool that there may be.
+func parseRule(text string, v session.Verdict, origin string) (policy.Rule, error) {
+	rule, err := policy.ParseRule(text, v, origin)
+	if err == nil {
+		err = rule.CheckTool()
+	}
+	return rule, err
 }
 
 // release ends what the engine started, the last first.

@@ -80,6 +80,8 @@ func runScreen(ctx context.Context, s streams, o engineOptions, prompt string, t
 		Prompt:   prompt,
 		Open:     sc.openNamed,
 		Sessions: func() ([]session.Entry, error) { return session.List(sessionsDir(paths)) },
+		Rename:   func(id, title string) error { return renameStored(paths, e.hidden, id, title) },
+		Delete:   func(id string) error { return deleteStored(paths, id) },
 		Models:   llm.Models,
 		Commands: sc.commands(),
 		Presets:  []string{string(policy.PresetReadOnly), string(policy.PresetAsk), string(policy.PresetWorkspace)},

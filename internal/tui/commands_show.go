@@ -76,8 +76,9 @@ func (m *model) rename(title string) tea.Cmd {
 	}
 	if err := m.open.Rename(title); err != nil {
 		m.fail("rename", err)
+		return nil
 	}
-	return nil
+	return m.flash("the session has its new title")
 }
 
 // copyAnswer hands the last answer to the terminal's clipboard.

@@ -106,6 +106,7 @@ type world struct {
 	stopped []string          // jobs that were stopped
 	closed  []string          // sessions that were closed
 	presets []string
+	changed []string // stored sessions, and how
 }
 
 type setup struct {
@@ -137,6 +138,8 @@ func newWorld(t testing.TB, o setup) *world {
 		Sessions: func() ([]session.Entry, error) {
 			return []session.Entry{{ID: "99999999-2222-3333-4444-555555555555", Title: "Another", Cwd: "/home/shop", LastUse: w.now.UnixMilli()}}, nil
 		},
+		Rename:  func(id, title string) error { w.changed = append(w.changed, "rename "+id[:8]+" "+title); return nil },
+		Delete:  func(id string) error { w.changed = append(w.changed, "delete "+id[:8]); return nil },
 		Models:  func() []llm.ModelInfo { return []llm.ModelInfo{{Provider: "script", Name: "flash", Window: 64000}} },
 		Present: present,
 		Home:    "/home",

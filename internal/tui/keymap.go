@@ -94,6 +94,8 @@ var keymap = []binding{
 	{"choose", []string{"enter"}, inLists, "choose"},
 	{"close", []string{"esc", "ctrl+c"}, inLists | inJobs, "close"},
 	{"scope", []string{"tab"}, inList, "this folder, all folders"},
+	{"session-rename", []string{"ctrl+r"}, inList, "rename the session"},
+	{"session-delete", []string{"ctrl+d"}, inList, "delete the session: twice"},
 	{"queue-remove", []string{"x"}, inQueue, "remove"},
 	{"queue-steer", []string{"s"}, inQueue, "steer with it now"},
 	{"queue-earlier", []string{"alt+up", "K"}, inQueue, "move it up"},

@@ -88,6 +88,9 @@ type Options struct {
 	Prompt string
 
 	Sessions func() ([]session.Entry, error)
+	// Rename and Delete change a stored session, by its whole id, that is not on screen.
+	Rename   func(id, title string) error
+	Delete   func(id string) error
 	Models   func() []llm.ModelInfo
 	Presets  []string // in the order in which shift+tab goes round; the rest is typed
 	Commands []Command
