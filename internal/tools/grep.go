@@ -132,7 +132,7 @@ func (t grepTool) Run(ctx context.Context, env Env, args json.RawMessage) (Resul
 	if err := p.judgedToo(env); err != nil {
 		return Result{}, err
 	}
-	q.Clean = env.clean
+	q.Clean, q.Part = env.clean, env.part
 	var hits []files.Hits
 	var skipped files.Skipped
 	err = within(ctx, t.timeout, "grep", p, func(ctx context.Context) error {

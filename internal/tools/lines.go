@@ -18,6 +18,9 @@ const (
 	// lineBeyond is how much of a line behind what is shown is looked at for secrets, in
 	// bytes: the most it takes to know one that begins before.
 	lineBeyond = redact.MaxHeld
+	// textBefore is how much of the text before the first line is looked at, in bytes:
+	// more than the longest private key in use.
+	textBefore = 8 << 10
 )
 
 var utf8BOM = []byte("\xef\xbb\xbf")
@@ -27,12 +30,16 @@ var utf8BOM = []byte("\xef\xbb\xbf")
 type view struct {
 	first, limit int                 // the lines asked for, from 1
 	clean        func(string) string // takes secrets out of a line that is cut
+	part         func(before, line string) string
 
 	text   strings.Builder // numbered lines
 	shown  int             // how many
 	bytes  int             // of the lines' own text
 	capped bool            // maxReadBytes ended it
 	total  int             // lines in the file
+
+	before []byte // the end of the text ahead of the next line, while that may be a part of a secret
+	past   bool   // it is none: what is shown tells a secret from then on
 
 	line []byte // of the line that is being read, as much as may be shown
 	open bool   // it has begun
@@ -106,6 +113,9 @@ func (v *view) feed(text []byte) {
 
 func (v *view) add(part []byte) {
 	v.open = true
+	if v.total+1 < v.first {
+		v.keepBefore(part)
+	}
 	if number := v.total + 1; v.capped || number < v.first || number >= v.first+v.limit {
 		return
 	}
@@ -120,9 +130,13 @@ func (v *view) endLine() {
 	v.total++
 	line, cut := string(v.line), v.cut
 	v.line, v.open, v.cut = v.line[:0], false, false
+	if v.total < v.first {
+		v.keepBefore([]byte("\n"))
+	}
 	if v.capped || v.total < v.first || v.total >= v.first+v.limit {
 		return
 	}
+	line = v.rest(line)
 	if !cut {
 		line = strings.TrimSuffix(line, "\r")
 	}
@@ -136,6 +150,27 @@ func (v *view) endLine() {
 	v.bytes += len(line) + 1
 	v.shown++
 	fmt.Fprintf(&v.text, "%d: %s\n", v.total, line)
+}
+
+// keepBefore remembers the end of what stands before the lines that are shown.
+func (v *view) keepBefore(text []byte) {
+	text = text[max(0, len(text)-textBefore):]
+	if v.before = append(v.before, text...); len(v.before) > 4*textBefore {
+		v.before = append(v.before[:0], v.before[len(v.before)-textBefore:]...)
+	}
+}
+
+// rest hides the first lines that are shown if they go on with a secret that began
+// before them.
+func (v *view) rest(line string) string {
+	if v.past || len(v.before) == 0 {
+		return line
+	}
+	shown := v.part(string(v.before), line)
+	if v.past = shown == line; !v.past {
+		v.keepBefore([]byte(line + "\n"))
+	}
+	return shown
 }
 
 // head is the beginning of a line that is too long, or of as much of it as was kept.

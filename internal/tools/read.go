@@ -84,7 +84,7 @@ func (readTool) Run(ctx context.Context, env Env, args json.RawMessage) (Result,
 		return Result{}, withListing(err, p)
 	}
 	defer f.Close()
-	v := &view{first: whole(a.Offset, 1), limit: min(whole(a.Limit, maxReadLines), maxReadLines), clean: env.clean}
+	v := &view{first: whole(a.Offset, 1), limit: min(whole(a.Limit, maxReadLines), maxReadLines), clean: env.clean, part: env.part}
 	sum := newDigest()
 	if err := scanText(ctx, p, unwaiting{f}, v, sum); err != nil {
 		return Result{}, err
