@@ -134,14 +134,7 @@ func (a *Agent) jobNotice(j *jobs.Job) string {
 	if more {
 		output = ""
 	}
-	var marks []string
-	if who := tools.StoppedBy(&r.JobInfo); who != "" {
-		marks = append(marks, who)
-	}
-	if len(r.Stale) > 0 {
-		marks = append(marks, tools.StaleMark(r.Stale))
-	}
-	return a.o.RedactResult(prompt.JobNotice(r.ID, r.Kind, r.Label, r.State(), marks, output, more))
+	return a.o.RedactResult(prompt.JobNotice(r.ID, r.Kind, r.Label, r.State(), tools.EndMarks(&r), output, more))
 }
 
 // jobKnown takes back the note of a job whose end the model has read of meanwhile. If
