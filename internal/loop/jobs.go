@@ -72,7 +72,7 @@ func (a *Agent) WhenQuiet(ctx context.Context) error {
 			return err
 		}
 		active := a.jobs.Active()
-		if len(active) == 0 {
+		if len(active) == 0 || !a.mayBegin() {
 			return a.WhenIdle(ctx) // the last one may have begun a turn
 		}
 		select {
@@ -95,7 +95,8 @@ func (a *Agent) jobStarted(p session.JobStarted) error {
 }
 
 // jobSettled logs the end of a job together with the note of it, in one write: a crash
-// finds both or neither. An agent that is idle is woken.
+// finds both or neither. An agent that is idle is woken, unless its last turn did not
+// end well.
 func (a *Agent) jobSettled(j *jobs.Job, end session.JobSettled) {
 	note := notice(a.jobNotice(j))
 	note.Source.Form = session.FormJob
@@ -120,10 +121,10 @@ func (a *Agent) jobSettled(j *jobs.Job, end session.JobSettled) {
 	a.notes[j.ID()] = note.ID
 	switch {
 	case a.closed || a.log.Alone() >= maxAlone:
-	case a.act == nil:
+	case a.act != nil:
+		a.heard = a.heard || a.act.maintenance || a.act.closing || a.act.ctx.Err() != nil
+	case a.mayBegin():
 		a.startAfter(settleTime)
-	case a.act.maintenance || a.act.closing || a.act.ctx.Err() != nil:
-		a.latch = true
 	}
 }
 
