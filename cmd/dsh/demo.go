@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/tools/txtar"
@@ -24,9 +28,9 @@ import (
 // demoRule lets the model run the project's test, which the preset would ask about.
 const demoRule = "bash(go test:*)"
 
-// demoEnv keeps the go command to what is on this machine, whatever the user's own
-// settings are.
-var demoEnv = []string{"GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOTOOLCHAIN=local"}
+// demoEnv keeps go and git to what is on this machine, whatever the user's own settings
+// are.
+var demoEnv = []string{"GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOTOOLCHAIN=local", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
 
 func newDemoCommand(s streams) *cobra.Command {
 	var keep bool
@@ -40,7 +44,7 @@ commands that run, in a temporary folder.
 fix, which is also what demo alone does, has a small Go project with a failing test
 repaired. async has a question answered while the tests of a project run.`,
 		Args: noCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return demoFix(cmd.Context(), s, keep) },
+		RunE: interruptible(func(ctx context.Context) error { return demoFix(ctx, s, keep) }),
 	}
 	cmd.PersistentFlags().BoolVar(&keep, "keep", false, "keep the project's folder")
 	cmd.AddCommand(newDemoFixCommand(s, &keep), newDemoAsyncCommand(s, &keep))
@@ -50,9 +54,10 @@ repaired. async has a question answered while the tests of a project run.`,
 // demo is one demonstration under way.
 type demo struct {
 	s    streams
-	root string // a temporary folder
-	dir  string // the project in it
-	goes string // the go command
+	root string   // a temporary folder
+	dir  string   // the project in it
+	goes string   // the go command
+	env  []string // of commands, beside what they inherit
 
 	cards *cards
 }
@@ -67,6 +72,8 @@ func newDemo(s streams, archive []byte, keep bool) (d *demo, close func() error,
 		return nil, nil, fmt.Errorf("the demo needs a temporary folder: %w", err)
 	}
 	d.dir = filepath.Join(d.root, "project")
+	d.env = append(slices.Clone(demoEnv), "GOTMPDIR="+d.root) // what a killed go leaves goes with the folder
+	forgetGit()
 	close = func() error {
 		if keep {
 			d.say("The project is in %s", d.dir)
@@ -78,6 +85,48 @@ func newDemo(s streams, archive []byte, keep bool) (d *demo, close func() error,
 		return nil, nil, errors.Join(err, close())
 	}
 	return d, close, nil
+}
+
+// forgetGit takes what git was told by the environment out of it: in a hook it names
+// the user's own repository.
+func forgetGit() {
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "GIT_") {
+			_ = os.Unsetenv(name)
+		}
+	}
+}
+
+// interruptible runs a demonstration under a context that a signal ends, so that it
+// leaves nothing behind; the second signal does what signals do. Nor does an output
+// that nobody reads end it in the middle.
+func interruptible(do func(context.Context) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		ctx, cancel := context.WithCancelCause(cmd.Context())
+		defer cancel(nil)
+		signals := make(chan os.Signal, 4)
+		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+		watched := make(chan struct{})
+		go func() {
+			defer close(watched)
+			for got := range signals {
+				if got == syscall.SIGPIPE {
+					continue
+				}
+				signal.Reset(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+				cancel(&exitError{code: exitSignal + int(got.(syscall.Signal))})
+				return
+			}
+		}()
+		err := do(ctx)
+		signal.Stop(signals)
+		close(signals)
+		<-watched
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return err
+	}
 }
 
 func unpackDemo(archive []byte, root string) error {
@@ -142,7 +191,7 @@ func (d *demo) open(e *engine, url string, handover bool) error {
 		return err
 	}
 	rules := policy.Rules{Preset: policy.PresetWorkspace, Workspace: real, Rules: []policy.Rule{allow}}
-	e.env = demoEnv
+	e.env = d.env
 	return e.start(d.s, settings, route, rules, real, engineOptions{})
 }
 

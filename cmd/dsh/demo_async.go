@@ -40,12 +40,12 @@ block (bash.handover = "off"), once as dsh does by itself. The model runs tests 
 take --seconds; after a sixth of that the user asks something about the project, and
 the model looks at it with git. What is printed is read off the two session logs.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: interruptible(func(ctx context.Context) error {
 			if seconds < 1 || seconds > maxSeconds {
 				return usage(fmt.Errorf("--seconds %d: from 1 to %d", seconds, maxSeconds))
 			}
-			return demoAsync(cmd.Context(), s, seconds, asJSON, *keep)
-		},
+			return demoAsync(ctx, s, seconds, asJSON, *keep)
+		}),
 	}
 	cmd.Flags().IntVar(&seconds, "seconds", 10, "how long the tests take")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the figures as JSON, in milliseconds since the run's start")
@@ -67,7 +67,7 @@ func demoAsync(ctx context.Context, s streams, seconds int, asJSON, keep bool) (
 	}
 	took := time.Duration(seconds) * time.Second
 	d.say("A small Go project is in %s: its tests take %s, and one change is not committed.", d.dir, took)
-	d.say("\n> %s\n  (the model runs go test; %s later:)\n> %s", asyncPrompt, took/asyncPart, asyncQuestion)
+	d.say("\n> %s\n  (the model runs go test; %s later:)\n> %s", asyncPrompt, (took / asyncPart).Round(100*time.Millisecond), asyncQuestion)
 	blocking, err := d.converse(ctx, took, false)
 	if err != nil {
 		return fmt.Errorf("the conversation that blocks: %w", err)
@@ -111,11 +111,11 @@ func (d *demo) prepareAsync(ctx context.Context, seconds int) error {
 		d.command(ctx, d.goes, "test", "-count=1", "-run", "^$", "./..."))
 }
 
-// command runs a command of the preparation, with nobody's git settings.
+// command runs a command of the preparation.
 func (d *demo) command(ctx context.Context, argv ...string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = d.dir
-	cmd.Env = append(os.Environ(), append(demoEnv, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")...)
+	cmd.Env = append(os.Environ(), d.env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w: %s", argv, err, out)
 	}

@@ -32,7 +32,7 @@ func newDemoFixCommand(s streams, keep *bool) *cobra.Command {
 repaired. The model reads, runs the test, edits and runs it again; dsh runs it itself
 before and after.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return demoFix(cmd.Context(), s, *keep) },
+		RunE: interruptible(func(ctx context.Context) error { return demoFix(ctx, s, *keep) }),
 	}
 }
 
@@ -64,7 +64,7 @@ func demoFix(ctx context.Context, s streams, keep bool) (err error) {
 func (d *demo) test(ctx context.Context, when string) (ok bool, err error) {
 	cmd := exec.CommandContext(ctx, d.goes, "test", "-count=1", "./...")
 	cmd.Dir = d.dir
-	cmd.Env = append(os.Environ(), demoEnv...)
+	cmd.Env = append(os.Environ(), d.env...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -120,6 +120,8 @@ func (a *artifact) write(b []byte) {
 	}
 }
 
+func (a *artifact) saved() Saved { return Saved{Artifact: a.path, Capped: a.capped, Lost: a.err} }
+
 // open makes the file: private, and never one that exists.
 func (a *artifact) open() error {
 	err := os.MkdirAll(a.store.dir, 0o700)

@@ -23,7 +23,7 @@ type capture struct {
 	head  []byte
 	tail  ring
 	ended bool
-	path  string // of the artifact, once there is one
+	saved Saved // as far as it is
 
 	file   artifact // of the writing goroutine, until it has ended
 	filter Filter   // nil: everything is kept as it comes
@@ -55,7 +55,7 @@ func (c *capture) readFrom(out io.ReadCloser) {
 	}
 	c.file.close()
 	c.mu.Lock()
-	c.ended = true
+	c.ended, c.saved = true, c.file.saved()
 	c.mu.Unlock()
 }
 
@@ -73,7 +73,7 @@ func (c *capture) write(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.total += int64(len(b))
-	c.path = c.file.path
+	c.saved = c.file.saved()
 	if room := headSize - len(c.head); room > 0 {
 		n := min(room, len(b))
 		c.head = append(c.head, b[:n]...)
@@ -85,7 +85,7 @@ func (c *capture) write(b []byte) {
 // result is called after readFrom.
 func (c *capture) result() Result {
 	text, omitted, _ := c.kept(0)
-	return Result{Output: text, Omitted: omitted, Artifact: c.file.path, Capped: c.file.capped, Lost: c.file.err}
+	return Result{Output: text, Omitted: omitted, Saved: c.file.saved()}
 }
 
 func (c *capture) peek(from int64) (string, int64) {
@@ -93,12 +93,11 @@ func (c *capture) peek(from int64) (string, int64) {
 	return text, next
 }
 
-// size is the bytes so far, and the artifact that has them all, if they are too many
-// to keep here.
-func (c *capture) size() (total int64, artifact string) {
+// size is the bytes so far, and what has them all, if they are too many to keep here.
+func (c *capture) size() (total int64, saved Saved) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.total, c.path
+	return c.total, c.saved
 }
 
 // end is the last n bytes, or what memory holds of them.

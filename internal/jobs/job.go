@@ -53,7 +53,8 @@ func (j *Job) Told() <-chan struct{} { return j.told }
 func (j *Job) now() session.JobInfo {
 	info := j.info
 	if j.proc != nil && info.Status.Active() {
-		info.Bytes, info.Artifact = j.proc.out.size()
+		bytes, saved := j.proc.out.size()
+		info.Bytes, info.Artifact = bytes, saved.Artifact
 	}
 	return info
 }
@@ -63,12 +64,21 @@ func (j *Job) read() Reading {
 	r := Reading{}
 	if j.proc != nil {
 		r.Output, r.Omitted, j.cursor = j.proc.out.kept(j.cursor)
+		_, r.Saved = j.proc.out.size()
 	}
 	r.JobInfo = j.now()
 	if j.proc != nil && !r.Status.Active() {
 		r.Process = &j.result
 	}
 	return r
+}
+
+// stopping notes who has a job stopped; who said so first is remembered. The caller
+// holds the registry's lock.
+func (j *Job) stopping(by, reason string) {
+	if j.info.Status == session.JobRunning {
+		j.info.Status, j.info.By, j.info.Reason = session.JobStopping, by, reason
+	}
 }
 
 // settle makes the record final; it is called once. The caller holds the registry's

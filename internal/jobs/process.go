@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -10,14 +11,34 @@ import (
 
 // Result is a process that has ended.
 type Result struct {
-	Output   string // head and tail of stdout and stderr as written, made safe (see Text); a line says what was left out between
-	Omitted  int64  // bytes left out of Output
-	Artifact string // file with the whole output, raw; "" if Output is whole or no file could be made
-	Capped   bool   // the artifact ends at the cap
-	Lost     error  // why the artifact is missing or incomplete (a full disk); nil if it is not
+	Output  string // head and tail of stdout and stderr as written, made safe (see Text); a line says what was left out between
+	Omitted int64  // bytes left out of Output
+	Saved
 	Exit     sandbox.Exit
 	TimedOut bool // the timeout ended it; TimedOut and Aborted exclude each other: the first cause wins
 	Aborted  bool // a Stop, a Kill, a cancelled Wait or Close ended it
+}
+
+// Saved is where the output is that memory does not hold.
+type Saved struct {
+	Artifact string // file with the whole output, raw; "" if none was needed or none could be made
+	Capped   bool   // the artifact ends at the cap
+	Lost     error  // why the artifact is missing or incomplete (a full disk); nil if it is not
+}
+
+// Where says where the whole output is, and what of it is missing there.
+func (s Saved) Where() string {
+	switch {
+	case s.Artifact == "" && s.Lost == nil:
+		return "(unavailable)"
+	case s.Artifact == "":
+		return fmt.Sprintf("(unavailable: %v)", s.Lost)
+	case s.Lost != nil:
+		return fmt.Sprintf("%s (incomplete: %v)", s.Artifact, s.Lost)
+	case s.Capped:
+		return s.Artifact + " (its beginning only: it was too long to keep)"
+	}
+	return s.Artifact
 }
 
 // cause is what ended a process before it ended by itself.
@@ -148,7 +169,7 @@ func (p *Process) isJob() bool {
 // and the offset to go on from.
 func (p *Process) SoFar() (r Result, next int64) {
 	r.Output, r.Omitted, next = p.out.kept(0)
-	_, r.Artifact = p.out.size()
+	_, r.Saved = p.out.size()
 	return r, next
 }
 

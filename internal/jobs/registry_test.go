@@ -355,6 +355,43 @@ func TestJOB23AKillIsHeardAtOnceAndSettlesLater(t *testing.T) {
 	})
 }
 
+// obedient ends a process inside Stop, and lets that be heard.
+type obedient struct {
+	*sandboxtest.Starter
+	heard func()
+}
+
+type obedientProcess struct {
+	*sandboxtest.Process
+	heard func()
+}
+
+func (o obedient) Start(spec sandbox.Spec) (sandbox.Process, error) {
+	p, err := o.Starter.Start(spec)
+	if err != nil {
+		return nil, err
+	}
+	return obedientProcess{p.(*sandboxtest.Process), o.heard}, nil
+}
+
+func (p obedientProcess) Stop() {
+	p.End(-1, syscall.SIGTERM)
+	p.heard()
+}
+
+// TestJOB23AKillIsReportedBeforeTheEnd: the model is not told of what it stopped
+// itself, however fast it ends.
+func TestJOB23AKillIsReportedBeforeTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, d *desk) {
+		d.table = New(Options{Starter: obedient{d.starter, synctest.Wait}, Artifacts: NewArtifacts(t.TempDir(), 0, 0)})
+		d.job("bash")
+		if _, err := d.Kill("bash-1", session.JobByModel, ""); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "heard", d.story(), "started bash-1; settled bash-1 killed")
+	})
+}
+
 func TestJOB24AKillOfAnEndedJobTakesNoOutput(t *testing.T) {
 	bubble(t, func(t *testing.T, d *desk) {
 		_, p := d.job("bash")

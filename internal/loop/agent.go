@@ -34,6 +34,7 @@ type Agent struct {
 	mu      sync.Mutex // orders the inbox with the phase: every field below
 	act     *activity  // nil: idle
 	latch   bool       // somebody wants a turn after the activity that is ending
+	heard   bool       // a job ended meanwhile, which is worth a turn if this one ends well
 	closed  bool
 	route   Route // the chosen one
 	fallen  int   // which of the fallbacks the turn is with, from 1; 0 is none
@@ -174,7 +175,7 @@ func (a *Agent) cancel(cause session.Cause, keepInbox bool) error {
 	if !keepInbox {
 		box := a.log.Inbox()
 		err = a.appendSplices(box.Clear())
-		a.latch = false
+		a.latch, a.heard = false, false
 	}
 	if a.act != nil {
 		a.act.drop = a.act.drop || !keepInbox

@@ -42,12 +42,12 @@ func (a *Agent) drive(act *activity) {
 func (a *Agent) next(act *activity) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed || act.ctx.Err() != nil || !a.hasPending(a.latch) {
+	if a.closed || act.ctx.Err() != nil || !a.hasPending(a.latch || a.heard) {
 		return false
 	}
 	act.cancel(nil)
 	act.ctx, act.cancel = context.WithCancelCause(context.Background())
-	act.closing, act.drop, a.latch = false, false, false
+	act.closing, act.drop, a.latch, a.heard = false, false, false, false
 	return true
 }
 
@@ -62,12 +62,20 @@ func (a *Agent) finish(act *activity) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.act = nil
-	replay := a.latch && !a.closed && a.hasPending(true)
-	a.latch = false
+	replay := (a.latch || a.heard && a.mayBegin()) && !a.closed && a.hasPending(true)
+	a.latch, a.heard = false, false
 	if replay {
 		a.start()
 	}
 	close(act.done)
+}
+
+// mayBegin reports whether dsh may begin a turn by itself: not after one that was
+// stopped, or failed. Who stopped it, a person or a budget, meant the work, and what
+// waits is read when the user goes on.
+func (a *Agent) mayBegin() bool {
+	end := a.log.LastEnd()
+	return end == nil || end.Kind == session.Completed || end.Kind == session.MaxTokens
 }
 
 // hasPending reports whether a claim would find a prompt, or, with steps, anything.

@@ -148,7 +148,7 @@ func TestRacesOfAHandover(t *testing.T) {
 				for range 3 {
 					<-done
 				}
-				must(t, y.WhenQuiet(t.Context()))
+				y.ended()
 				if n := len(of[session.JobStarted](y.fixture)); n != len(of[session.JobSettled](y.fixture)) || n > 1 {
 					t.Errorf("%d jobs began, %d ended", n, len(of[session.JobSettled](y.fixture)))
 				}
@@ -160,4 +160,16 @@ func TestRacesOfAHandover(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAHandoverSaysWhereTheCommandRuns: the note of a directory that is gone is given
+// once, and this is the once.
+func TestAHandoverSaysWhereTheCommandRuns(t *testing.T) {
+	works(t, []play{call("bash", bashArgs("test", "")), say("heard")}, func(t *testing.T, y *yard) {
+		y.send("go")
+		y.process(1)
+		y.Background("c1")
+		y.idle()
+		has(t, "result", y.result("c1"), "[the working directory /gone is gone: this ran in ")
+	}, func(_ *tools.BashOptions, o *Options) { o.Cwd = "/gone" })
 }

@@ -75,6 +75,34 @@ func (y *yard) WhenQuietBut(t *testing.T, left int) error {
 	return y.WhenIdle(t.Context())
 }
 
+// TestAJobBeginsNoTurnAfterOneThatWasStopped: neither what a person interrupted nor what
+// a budget ended goes on by itself; what the job has to tell waits for the user.
+func TestAJobBeginsNoTurnAfterOneThatWasStopped(t *testing.T) {
+	for _, c := range []struct {
+		id    string
+		steps int
+		stop  func(y *yard)
+	}{
+		{"by a person", 0, func(y *yard) { must(y.t, y.Interrupt()) }},
+		{"by a person, as the job ends", 0, func(y *yard) { must(y.t, y.Interrupt()); y.process(1).End(0, 0) }},
+		{"by a budget", 1, func(*yard) {}},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			works(t, []play{background("make"), hang(), say("I see")}, func(t *testing.T, y *yard) {
+				y.send("go")
+				p := y.process(1)
+				c.stop(y)
+				y.idle()
+				p.End(0, 0)
+				y.ended()
+				time.Sleep(time.Minute)
+				expect(t, "turns", len(of[session.TurnEnd](y.fixture)), 1)
+				expect(t, "it waits", len(y.queued()), 1)
+			}, func(_ *tools.BashOptions, o *Options) { o.Budgets.Steps = c.steps })
+		})
+	}
+}
+
 // TestJBT22ANoticeGivesNoWakeBack: the count is a fold, over a resume too.
 func TestJBT22ANoticeGivesNoWakeBack(t *testing.T) {
 	works(t, []play{say("ok")}, func(t *testing.T, y *yard) {

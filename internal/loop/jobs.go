@@ -69,7 +69,7 @@ func (a *Agent) WhenQuiet(ctx context.Context) error {
 			return err
 		}
 		active := a.jobs.Active()
-		if len(active) == 0 {
+		if len(active) == 0 || !a.mayBegin() {
 			return a.WhenIdle(ctx) // the last one may have begun a turn
 		}
 		select {
@@ -92,7 +92,8 @@ func (a *Agent) jobStarted(p session.JobStarted) error {
 }
 
 // jobSettled logs the end of a job together with the note of it, in one write: a crash
-// finds both or neither. An agent that is idle is woken.
+// finds both or neither. An agent that is idle is woken, unless its last turn did not
+// end well.
 func (a *Agent) jobSettled(j *jobs.Job, end session.JobSettled) {
 	note := notice(a.jobNotice(j))
 	note.Source.Form = session.FormJob
@@ -117,10 +118,10 @@ func (a *Agent) jobSettled(j *jobs.Job, end session.JobSettled) {
 	a.notes[j.ID()] = note.ID
 	switch {
 	case a.closed || a.log.Alone() >= session.MaxAlone:
-	case a.act == nil:
+	case a.act != nil:
+		a.heard = a.heard || a.act.maintenance || a.act.closing || a.act.ctx.Err() != nil
+	case a.mayBegin():
 		a.startAfter(settleTime)
-	case a.act.maintenance || a.act.closing || a.act.ctx.Err() != nil:
-		a.latch = true
 	}
 }
 
@@ -131,14 +132,7 @@ func (a *Agent) jobNotice(j *jobs.Job) string {
 	if more {
 		output = ""
 	}
-	var marks []string
-	if who := tools.StoppedBy(&r.JobInfo); who != "" {
-		marks = append(marks, who)
-	}
-	if len(r.Stale) > 0 {
-		marks = append(marks, tools.StaleMark(r.Stale))
-	}
-	return a.o.RedactResult(prompt.JobNotice(r.ID, r.Kind, r.Label, r.State(), marks, output, more))
+	return a.o.RedactResult(prompt.JobNotice(r.ID, r.Kind, r.Label, r.State(), tools.EndMarks(&r), output, more))
 }
 
 // jobKnown takes back the note of a job whose end the model has read of meanwhile. If

@@ -58,6 +58,15 @@ func (y *yard) option(t *testing.T, opts ...func(*tools.BashOptions, *Options)) 
 	}
 }
 
+// ended waits until every job has ended and the agent is idle.
+func (y *yard) ended() {
+	y.t.Helper()
+	for _, j := range y.jobs.Active() {
+		<-j.Told()
+	}
+	must(y.t, y.WhenQuiet(y.t.Context()))
+}
+
 func bashArgs(command string, more string) string {
 	return fmt.Sprintf(`{"command":%q,"description":"Do it"%s}`, command, more)
 }

@@ -68,7 +68,7 @@ func (a *Agent) turn(act *activity) (goOn bool) {
 		a.fail(err)
 		return false
 	}
-	return reason.Kind == session.Completed || reason.Kind == session.MaxTokens
+	return a.mayBegin()
 }
 
 func (a *Agent) startTurn() (n int, err error) {

@@ -106,6 +106,12 @@ func (s *State) applyJob(ev *Event) {
 	case JobStarted:
 		s.Jobs = append(s.Jobs, JobInfo{ID: p.ID, Kind: p.Kind, Label: p.Label, CallID: p.CallID,
 			Handover: p.Handover, Status: JobRunning, Started: ev.Time})
+		if effect, ok := s.allowed[p.CallID]; ok {
+			if s.effects == nil {
+				s.effects = map[string]Effect{}
+			}
+			s.effects[p.ID] = effect
+		}
 	case JobSettled:
 		i := slices.IndexFunc(s.Jobs, func(j JobInfo) bool { return j.ID == p.ID && j.Status.Active() })
 		if i < 0 {
@@ -115,6 +121,11 @@ func (s *State) applyJob(ev *Event) {
 		j := &s.Jobs[i]
 		j.Status, j.Detail, j.By, j.Reason, j.Finished = p.Status, p.Detail, p.By, p.Reason, ev.Time
 		j.Bytes, j.Artifact, j.Stale = p.Bytes, p.Artifact, p.Stale
+		if _, ok := s.effects[p.ID]; ok {
+			delete(s.effects, p.ID)
+			s.Changes++
+			s.ThisTurn.Work.settled(j, s.TurnOpen)
+		}
 	}
 }
 

@@ -57,6 +57,7 @@ type State struct {
 	changed map[string]bool   // Changed, to look up
 	visited map[string]bool   // Visited, to look up
 	allowed map[string]Effect // calls of the open step that may run
+	effects map[string]Effect // likewise of the calls behind the active jobs, by job
 	charges Charges
 
 	falling bool // the next header is a fallback's
@@ -103,7 +104,7 @@ type TurnUse struct {
 func (s *State) clone() State {
 	c := *s
 	c.Seen, c.Models = maps.Clone(s.Seen), maps.Clone(s.Models)
-	c.changed, c.visited, c.allowed = nil, nil, nil // a copy is only read
+	c.changed, c.visited, c.allowed, c.effects = nil, nil, nil, nil // a copy is only read
 	c.Visited = slices.Clip(s.Visited)
 	c.Rules, c.Refused = slices.Clip(s.Rules), slices.Clip(s.Refused)
 	c.Changed, c.ThisTurn.Warned = slices.Clip(s.Changed), slices.Clip(s.ThisTurn.Warned)

@@ -144,6 +144,7 @@ type Work struct {
 	Failed   int      // those that count as failures
 
 	known map[string]bool // Changed, to look up; not in copies
+	late  int64           // after the turn, a job ended that may have changed something: when it began
 }
 
 // neverRan are the codes of results of calls that were allowed and did not run.
@@ -158,7 +159,24 @@ func (w *Work) begin(last *EndReason, at int64) {
 	if w.Open && last != nil && last.Kind == Interrupted {
 		next.Open, next.Commands, next.Since = true, w.Commands, w.Since
 	}
+	if w.late > 0 {
+		next.Open, next.Passed, next.Commands, next.Since = true, false, true, min(next.Since, w.late)
+	}
 	*w = next
+}
+
+// settled takes over the end of a job that is not plainly read-only: it went on after
+// whatever check its call was part of. Between turns it counts for the next one.
+func (w *Work) settled(j *JobInfo, turnOpen bool) {
+	switch {
+	case turnOpen:
+		w.Open, w.Passed, w.Commands = true, false, true
+		w.Since = min(w.Since, j.Started)
+	case w.late == 0:
+		w.late = j.Started
+	default:
+		w.late = min(w.late, j.Started)
+	}
 }
 
 // ran takes over a call that was allowed with that effect and has its result.

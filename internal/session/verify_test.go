@@ -101,6 +101,52 @@ func TestWhatATurnDid(t *testing.T) {
 	}
 }
 
+// TestAJobsEndIsAChange also of a turn that did nothing else, unless the command only
+// reads.
+func TestAJobsEndIsAChange(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		effect Effect
+		idle   bool // it ends between two turns
+		want   bool
+	}{
+		"in a later turn":        {EffectUnknown, false, true},
+		"between turns":          {EffectUnknown, true, true},
+		"a reader in a turn":     {EffectRead, false, false},
+		"a reader between turns": {EffectRead, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t).begin(1, "hi").add(reply(1, 1, answerMsg("", "c1")))
+			at := s.seq()
+			s.log(call(1, 1, "c1"), PolicyDecision{CallID: "c1", Decision: Allow, Effect: c.effect}, JobStarted{ID: "bash-1", Kind: "bash", Label: "make", CallID: "c1"})
+			s.add(Visible(ToolResult{Turn: 1, Step: 1, Message: resultMsg("c1", "started")}, at))
+			s.log(StepEnd{1, 1})
+			began := s.f.state.Jobs[0].Started
+			if c.effect != EffectRead {
+				s.log(checkRun(1, VerifyRunning), checkRun(1, VerifyPassed))
+			}
+			end := JobSettled{ID: "bash-1", Status: JobCompleted}
+			if c.idle {
+				s.log(TurnEnd{1, EndReason{Kind: Completed}}, end, TurnStart{2})
+			} else {
+				s.log(TurnEnd{1, EndReason{Kind: Completed}}, TurnStart{2}, end)
+			}
+			w := s.f.state.ThisTurn.Work
+			if w.Open != c.want || w.Commands != c.want || c.want && w.Passed {
+				t.Errorf("%+v", w)
+			}
+			if c.want && w.Since > began {
+				t.Errorf("what it wrote is looked for since %d, and it began at %d", w.Since, began)
+			}
+			s.log(VerifyRun{Turn: 2, Attempt: 1, Command: "x", Verdict: VerifyRunning}, VerifyRun{Turn: 2, Attempt: 1, Command: "x", Verdict: VerifyPassed}, TurnEnd{2, EndReason{Kind: Completed}}, TurnStart{3})
+			if s.f.state.ThisTurn.Work.Open {
+				t.Error("it counts twice")
+			}
+		})
+	}
+}
+
 // What an unverified turn changed is still named by the check of a later one.
 func TestUnprovenChangesStayListed(t *testing.T) {
 	t.Parallel()

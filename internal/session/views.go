@@ -103,6 +103,13 @@ func (l *Log) Alone() int {
 	return l.fold.state.Alone
 }
 
+// LastEnd is how the last turn that ended did; nil before the first. Read only.
+func (l *Log) LastEnd() *EndReason {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fold.state.LastEnd
+}
+
 // Instructed is what State says of Instructions, Visited and Visits. The slices are
 // shared: read only.
 func (l *Log) Instructed() (files Instructions, visited []string, visits int) {

@@ -54,13 +54,10 @@ func (o *ending) marks() (marks []string) {
 		add("%s", o.note)
 	}
 	if o.Omitted > 0 {
-		add("[output truncated; full output: %s]", o.whole())
+		add("[output truncated; full output: %s]", o.Where())
 	}
-	if o.Exit.Left > 0 {
-		add("[ended %s that it left running]", processes(o.Exit.Left))
-	}
-	if o.Exit.Orphans > 0 {
-		add("[%s could not be ended]", processes(o.Exit.Orphans))
+	for _, mark := range leftMarks(&o.Result) {
+		add("[%s]", mark)
 	}
 	if o.TimedOut {
 		add("[timed out after %dms]", o.args.timeout().Milliseconds())
@@ -73,24 +70,22 @@ func (o *ending) marks() (marks []string) {
 	return marks
 }
 
+// leftMarks say what became of what a command left running.
+func leftMarks(r *jobs.Result) (marks []string) {
+	if r.Exit.Left > 0 {
+		marks = append(marks, fmt.Sprintf("ended %s that it left running", processes(r.Exit.Left)))
+	}
+	if r.Exit.Orphans > 0 {
+		marks = append(marks, processes(r.Exit.Orphans)+" could not be ended")
+	}
+	return marks
+}
+
 func processes(n int) string {
 	if n == 1 {
 		return "1 process"
 	}
 	return fmt.Sprintf("%d processes", n)
-}
-
-// whole says where the output is that the text lacks.
-func (o *ending) whole() string {
-	switch {
-	case o.Artifact == "":
-		return fmt.Sprintf("(unavailable: %v)", o.Lost)
-	case o.Lost != nil:
-		return fmt.Sprintf("%s (incomplete: %v)", o.Artifact, o.Lost)
-	case o.Capped:
-		return o.Artifact + " (its beginning only: it was too long to keep)"
-	}
-	return o.Artifact
 }
 
 func (o *ending) signal() string { return jobs.SignalName(o.Exit) }

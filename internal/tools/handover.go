@@ -63,14 +63,14 @@ func (b *bashTool) attend(ctx context.Context, env Env, a *bashArgs, p *jobs.Pro
 			if b.o.KeepLate {
 				why = session.HandoverTimeout
 			}
-			if moved, ok := b.move(ctx, env, a, p, why); ok {
+			if moved, ok := b.move(ctx, env, a, p, note, why); ok {
 				return moved
 			}
 			p.Expire()
 			ended = true
 			continue
 		}
-		if moved, ok := b.move(ctx, env, a, p, why); ok {
+		if moved, ok := b.move(ctx, env, a, p, note, why); ok {
 			return moved
 		}
 	}
@@ -81,7 +81,7 @@ func (b *bashTool) attend(ctx context.Context, env Env, a *bashArgs, p *jobs.Pro
 
 // move makes a job of a command that runs. It is not one if the command has ended, the
 // turn has, or there are too many: then all stays as it was.
-func (b *bashTool) move(ctx context.Context, env Env, a *bashArgs, p *jobs.Process, why string) (Result, bool) {
+func (b *bashTool) move(ctx context.Context, env Env, a *bashArgs, p *jobs.Process, note, why string) (Result, bool) {
 	if why == "" || env.Jobs == nil || ctx.Err() != nil {
 		return Result{}, false
 	}
@@ -101,7 +101,10 @@ func (b *bashTool) move(ctx context.Context, env Env, a *bashArgs, p *jobs.Proce
 	}
 	text = withNewline(text)
 	if sofar.Omitted > 0 {
-		text += fmt.Sprintf("[output truncated; full output: %s]\n", sofar.Artifact)
+		text += fmt.Sprintf("[output truncated; full output: %s]\n", sofar.Where())
+	}
+	if note != "" {
+		text += note + "\n"
 	}
 	text += fmt.Sprintf(stillRuns+"%s: %s. What it puts out from here on is read with job_output, and you are told when it ends]", job.ID(), b.moved(a, why))
 	return Result{Text: text, Handed: job.ID(), Stands: true,

@@ -124,11 +124,7 @@ func JobText(r *jobs.Reading) string {
 
 func jobMarks(r *jobs.Reading) (marks []string) {
 	if r.Omitted > 0 {
-		where := r.Artifact
-		if where == "" {
-			where = "(unavailable)"
-		}
-		marks = append(marks, "output truncated; full output: "+where)
+		marks = append(marks, "output truncated; full output: "+r.Saved.Where())
 	}
 	if r.Process == nil && !r.Status.Active() {
 		gone := "it ended before dsh was started again: its output is not at hand"
@@ -137,17 +133,25 @@ func jobMarks(r *jobs.Reading) (marks []string) {
 		}
 		marks = append(marks, gone)
 	}
-	if who := StoppedBy(&r.JobInfo); who != "" {
+	return append(marks, EndMarks(r)...)
+}
+
+// EndMarks are what the model must know of the end of a job beside its status.
+func EndMarks(r *jobs.Reading) (marks []string) {
+	if r.Process != nil {
+		marks = append(marks, leftMarks(r.Process)...)
+	}
+	if who := stoppedBy(&r.JobInfo); who != "" {
 		marks = append(marks, who)
 	}
 	if len(r.Stale) > 0 {
-		marks = append(marks, StaleMark(r.Stale))
+		marks = append(marks, staleMark(r.Stale))
 	}
 	return marks
 }
 
-// StoppedBy says who had a job stopped, and why; "" if nobody did.
-func StoppedBy(j *session.JobInfo) string {
+// stoppedBy says who had a job stopped, and why; "" if nobody did.
+func stoppedBy(j *session.JobInfo) string {
 	text := map[string]string{session.JobByUser: "the user stopped it", session.JobByModel: "stopped by job_kill",
 		session.JobByDsh: "dsh stopped it"}[j.By]
 	if text != "" && j.Reason != "" {
@@ -156,8 +160,8 @@ func StoppedBy(j *session.JobInfo) string {
 	return text
 }
 
-// StaleMark names the files that changed while a job ran.
-func StaleMark(files []string) string {
+// staleMark names the files that changed while a job ran.
+func staleMark(files []string) string {
 	return "changed while it ran, by it or by others, so the result may be stale: " + strings.Join(files, ", ")
 }
 
