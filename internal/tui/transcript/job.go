@@ -87,6 +87,8 @@ func (p *Projection) wakes(d *session.JobSettled) string {
 	switch {
 	case p.turnOpen || d.Status == session.JobLost || d.By != "" && d.By != session.JobByUser:
 		return ""
+	case p.stopped:
+		return "dsh reads of it when you go on"
 	case p.alone < session.MaxAlone:
 		return "dsh is looking at it"
 	}

@@ -99,6 +99,18 @@ func TestAJobsEndSaysWhatItBegins(t *testing.T) {
 	}
 }
 
+// TestAJobsEndAfterAStop: the person who stopped the turn meant the work.
+func TestAJobsEndAfterAStop(t *testing.T) {
+	t.Parallel()
+	ended := session.JobSettled{ID: "bash-1", Status: session.JobCompleted, Detail: "exit code: 0"}
+	s := &script{now: 1000}
+	s.prompt("go").end(session.EndReason{Kind: session.Aborted, Cause: &session.Cause{Kind: session.ByUser}})
+	blocks := project(s.add(ended).events).Blocks()
+	if got := blocks[len(blocks)-1].Answer; got != "dsh reads of it when you go on" {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestAJobsLineIsSafe: a label is the model's, and may be anything.
 func TestAJobsLineIsSafe(t *testing.T) {
 	t.Parallel()

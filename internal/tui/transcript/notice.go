@@ -209,7 +209,7 @@ func (p *Projection) turnEnd(ev *session.Event, d *session.TurnEnd) {
 	p.closeStep(ev)
 	p.closeCompaction(ev, Stopped)
 	p.loseVerification(ev)
-	p.turnOpen, p.warned = false, 0
+	p.turnOpen, p.warned, p.stopped = false, 0, !d.Reason.GoesOn()
 	if d.Reason.Kind == session.Completed {
 		return
 	}

@@ -20,6 +20,7 @@ type Projection struct {
 	model      string
 	preset     string
 	alone      int                        // turns since the last message of the user
+	stopped    bool                       // the last turn was, or failed
 	jobs       map[string]session.JobInfo // that run, by id
 	answering  bool                       // a request is out
 	ended      []Block                    // jobs that ended meanwhile
