@@ -148,6 +148,9 @@ func firstOf(text string) string {
 // openIn says who writes the session.
 func openIn(e session.Entry) string { return fmt.Sprintf("open in process %d", e.LockedBy) }
 
+// maxShownJobs is how many jobs are shown, the last ones: a session may have thousands.
+const maxShownJobs = 20
+
 func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error {
 	h, st := snapshot.Header(), snapshot.State()
 	show := func(name, value string) {
@@ -179,6 +182,12 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 	if share := st.InUse.Share(); share != "" {
 		show("context", fmt.Sprintf("%s of %d tokens (%s)", st.InUse.Tokens(), st.InUse.Window, share))
 	}
+	showWork(show, &st, snapshot, running)
+	return nil
+}
+
+// showWork is what the session has worked at and with.
+func showWork(show func(name, value string), st *session.State, snapshot *session.Snapshot, running bool) {
 	for _, f := range st.Instructions {
 		show("told", "instructions "+instructionLine(f))
 	}
@@ -188,6 +197,15 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 			run.Verdict = session.VerifyRunning // its end has yet to come
 		}
 		show("check", run.Summary())
+	}
+	for _, j := range st.Jobs[max(0, len(st.Jobs)-maxShownJobs):] {
+		if running && j.Status == session.JobLost {
+			j.Status, j.Detail = session.JobRunning, "" // its end has yet to come
+		}
+		show("job", j.ID+" "+j.State()+": "+j.Label)
+	}
+	for _, t := range st.Todos {
+		show("todo", t.Mark()+" "+t.Content)
 	}
 	for _, path := range st.Changed {
 		show("changed", path)
@@ -202,7 +220,6 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 		}
 		show("waiting", string(item.Target)+held+": "+item.Text)
 	}
-	return nil
 }
 
 // costText is what the session cost, and its last turn.
