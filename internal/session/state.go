@@ -33,12 +33,12 @@ type State struct {
 	Edits    []string               // likewise, one for each change, in order
 	Refused  []Refusal
 	LastTool string
-	Todos    []Todo     // the last list written, until the next turn starts
 	Verify   *VerifyRun // the last one; nil before the first
 	Jobs     []JobInfo
 	Alone    int // turns since the last one with a message of the user
 	Changes  int // of the workspace, by results and by calls that are not plainly read-only
 
+	Plan
 	Instructions Instructions // that the model was told and can still read
 
 	Spending                      // of all requests, those of summaries and those that failed included
@@ -63,32 +63,6 @@ type State struct {
 
 	falling bool // the next header is a fallback's
 	fell    bool // the open turn is with a fallback
-}
-
-// Todo is one entry of the plan that the model keeps.
-type Todo struct {
-	Content string `json:"content"`
-	Status  string `json:"status"` // one of the constants below when dsh wrote it
-}
-
-// The states of a Todo.
-const (
-	TodoPending   = "pending"
-	TodoActive    = "in_progress"
-	TodoCompleted = "completed"
-)
-
-// Mark is the sign of a Todo's status: [x], [~], [ ]; [?] for one of a foreign log.
-func (t Todo) Mark() string {
-	switch t.Status {
-	case TodoCompleted:
-		return "[x]"
-	case TodoActive:
-		return "[~]"
-	case TodoPending:
-		return "[ ]"
-	}
-	return "[?]"
 }
 
 // TurnUse is what a turn has used of its budgets.
@@ -119,6 +93,7 @@ func (s *State) apply(ev *Event) {
 	s.Events, s.LastTime = ev.Seq+1, ev.Time
 	s.InUse.Apply(ev)
 	s.Instructions.Apply(ev)
+	s.Plan.Apply(ev)
 	if c, ok := s.charges.Apply(ev); ok {
 		s.spend(c)
 	}
@@ -126,7 +101,6 @@ func (s *State) apply(ev *Event) {
 	case TurnStart:
 		s.Turn, s.TurnOpen, s.Step, s.StepOpen = p.Turn, true, 0, false
 		s.Alone++
-		s.Todos = nil
 		work := s.ThisTurn.Work
 		work.begin(s.LastEnd, ev.Time)
 		s.ThisTurn = TurnUse{Started: ev.Time, Work: work}
@@ -189,8 +163,6 @@ func (s *State) applySetting(data Payload) {
 		s.Rules = append(s.Rules, p)
 	case TurnBudget:
 		s.ThisTurn.Warned = append(s.ThisTurn.Warned, p)
-	case TodoWrite:
-		s.Todos = p.Todos
 	case PolicyDecision:
 		if p.Decision == Allow && p.Effect != EffectRead {
 			s.Changes++

@@ -149,7 +149,7 @@ func (m *model) statusJobs() (rows []string) {
 		j := &m.jobs[i]
 		rows = append(rows, strings.TrimSpace("jobs         "+j.ID+" · "+j.Word()+" "+j.Stopper())+" · "+jobTook(j, m.now())+" · "+oneLine(j.Label))
 	}
-	if text := todoCount(m.progress.todos); text != "" {
+	if text := todoCount(m.progress.plan.Todos); text != "" {
 		rows = append(rows, "todo         "+strings.TrimPrefix(text, "todo "))
 	}
 	return rows

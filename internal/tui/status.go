@@ -42,18 +42,17 @@ type progress struct {
 	title   string
 	first   string // the beginning of the first prompt
 	checked string // what came of the last verification
-	todos   []session.Todo
+	plan    session.Plan
 }
 
 func (p *progress) apply(ev *session.Event) {
 	at := time.UnixMilli(ev.Time)
 	p.inUse.Apply(ev)
 	p.told.Apply(ev)
+	p.plan.Apply(ev)
 	switch data := ev.Data.(type) {
 	case session.TurnStart:
-		p.started, p.heard, p.phase, p.tokens, p.todos = at, at, phaseWaiting, 0, nil
-	case session.TodoWrite:
-		p.todos = data.Todos
+		p.started, p.heard, p.phase, p.tokens = at, at, phaseWaiting, 0
 	case session.UserMessage:
 		if p.first == "" && data.Source.Kind == llm.FromUser {
 			p.first, _, _ = strings.Cut(strings.TrimSpace(data.PlainText()), "\n")
@@ -171,7 +170,7 @@ func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, job
 	if width >= 60 {
 		segments = append(segments, strings.TrimSpace(path.Base(o.Model)+" "+o.Effort)) // without the provider
 	}
-	if text := todoCount(p.todos); text != "" {
+	if text := todoCount(p.plan.Todos); text != "" {
 		segments = append(segments, text)
 	}
 	return segments

@@ -35,7 +35,7 @@ func (m *model) toggleTodo() tea.Cmd {
 	switch {
 	case m.todoOpen:
 		m.todoOpen = false
-	case len(m.progress.todos) == 0:
+	case len(m.progress.plan.Todos) == 0:
 		return m.flash(noTodo)
 	default:
 		m.todoOpen = true
@@ -45,7 +45,7 @@ func (m *model) toggleTodo() tea.Cmd {
 
 // showTodo is the command for the same.
 func (m *model) showTodo() tea.Cmd {
-	if len(m.progress.todos) == 0 {
+	if len(m.progress.plan.Todos) == 0 {
 		m.say(noTodo)
 		return nil
 	}
@@ -55,7 +55,7 @@ func (m *model) showTodo() tea.Cmd {
 
 // todoRows are the panel: a title, and the list around what is being done.
 func (m *model) todoRows() []string {
-	todos := m.progress.todos
+	todos := m.progress.plan.Todos
 	room := max(1, m.panelHeight()-2)
 	at := max(0, slices.IndexFunc(todos, func(t session.Todo) bool { return t.Status != session.TodoCompleted }))
 	from := max(0, min(at-room/2, len(todos)-room))

@@ -149,7 +149,7 @@ func (m *model) apply(events []session.Event) tea.Cmd {
 	if jobsChanged(events) {
 		m.listJobs()
 	}
-	m.todoOpen = m.todoOpen && len(m.progress.todos) > 0
+	m.todoOpen = m.todoOpen && len(m.progress.plan.Todos) > 0
 	if m.fresh {
 		m.fresh = false
 		m.skipOld()
