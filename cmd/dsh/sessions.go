@@ -189,6 +189,9 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 		}
 		show("check", run.Summary())
 	}
+	for _, line := range jobLines(st.Jobs, running) {
+		show("job", line)
+	}
 	for _, path := range st.Changed {
 		show("changed", path)
 	}
@@ -203,6 +206,24 @@ func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error
 		show("waiting", string(item.Target)+held+": "+item.Text)
 	}
 	return nil
+}
+
+// maxShownJobs bounds the jobs that are shown: the last ones.
+const maxShownJobs = 20
+
+// jobLines are the jobs, a line each. What the log knows no end of is lost, unless a
+// process has the session open.
+func jobLines(jobs []session.JobInfo, running bool) (lines []string) {
+	if more := len(jobs) - maxShownJobs; more > 0 {
+		lines, jobs = append(lines, fmt.Sprintf("(%d earlier ones)", more)), jobs[more:]
+	}
+	for _, j := range jobs {
+		if j.Status.Active() && !running {
+			j.Status = session.JobLost
+		}
+		lines = append(lines, fmt.Sprintf("%s %s: %s", j.ID, j.State(), strings.Join(strings.Fields(j.Label), " ")))
+	}
+	return lines
 }
 
 // costText is what the session cost, and its last turn.

@@ -43,7 +43,8 @@ func LookGit(ctx context.Context, dir string, r Revision) Revision {
 	if err != nil {
 		return r
 	}
-	r.Head, r.Files = states(strings.TrimSuffix(top, "\n"), status)
+	r.Top = strings.TrimSuffix(top, "\n")
+	r.Head, r.Files = states(r.Top, status)
 	return r
 }
 

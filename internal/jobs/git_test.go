@@ -90,6 +90,24 @@ func TestGitRunsNothingOfTheRepository(t *testing.T) {
 }
 
 // TestALookIsBounded in what it holds, and falls back to the counter.
+// TestWhatGitIgnoresIsNamed when dsh itself wrote it, and nothing is named twice.
+func TestWhatGitIgnoresIsNamed(t *testing.T) {
+	t.Parallel()
+	dir, git := repository(t)
+	put(t, dir, ".gitignore", "*.env\n")
+	git("add", ".")
+	git("commit", "-qm", "ignore")
+	before := LookGit(t.Context(), dir, Revision{})
+	put(t, dir, "local.env", "x")
+	put(t, dir, "a.txt", "changed")
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "sub/a.txt", "new")
+	after := LookGit(t.Context(), dir, Revision{Changes: 2, Edits: []string{before.Top + "/local.env", before.Top + "/a.txt", "/elsewhere/x"}})
+	expect(t, "changed", before.Changed(after), "[/elsewhere/x a.txt local.env sub/]")
+}
+
 func TestALookIsBounded(t *testing.T) {
 	t.Parallel()
 	dir, _ := repository(t)
@@ -103,13 +121,14 @@ func TestALookIsBounded(t *testing.T) {
 
 func TestTheCounterNamesWhatDshKnows(t *testing.T) {
 	t.Parallel()
-	was := Revision{Changes: 2, Named: []string{"a"}}
+	was := Revision{Changes: 2, Edits: []string{"a"}}
 	expect(t, "the same", was.Changed(was), "[]")
-	expect(t, "a file", was.Changed(Revision{Changes: 3, Named: []string{"a", "b"}}), "[b]")
-	expect(t, "a command", was.Changed(Revision{Changes: 3, Named: []string{"a"}}), "[files that other commands may have changed]")
+	expect(t, "a file", was.Changed(Revision{Changes: 3, Edits: []string{"a", "b"}}), "[b]")
+	expect(t, "a command", was.Changed(Revision{Changes: 3, Edits: []string{"a"}}), "[files that other commands may have changed]")
+	expect(t, "the same file again", was.Changed(Revision{Changes: 3, Edits: []string{"a", "a"}}), "[a]")
 	many := Revision{Changes: 99}
 	for i := range 50 {
-		many.Named = append(many.Named, fmt.Sprint(i))
+		many.Edits = append(many.Edits, fmt.Sprint(i))
 	}
 	list := Revision{}.Changed(many)
 	expect(t, "bounded", fmt.Sprint(len(list), list[len(list)-1]), "21and 30 more")

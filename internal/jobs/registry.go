@@ -82,7 +82,7 @@ func NewRegistry(o RegistryOptions) *Registry {
 // watch owns a job until it is settled: record, waiters, event, notice.
 func (r *Registry) watch(j *Job, counted Revision) {
 	defer r.watchers.Done()
-	began := r.o.Look(r.ctx, counted) // while the command runs: its start does not wait
+	began := r.lookAt(j, counted)
 	result, err := j.proc.Wait(context.Background())
 	now := r.o.Look(r.ctx, r.o.Count())
 	r.mu.Lock()
@@ -94,6 +94,22 @@ func (r *Registry) watch(j *Job, counted Revision) {
 	close(j.settled)
 	r.o.Hooks.Settled(j, end)
 	close(j.told)
+}
+
+// lookAt looks at the workspace at a job's start, while the command runs, so that its
+// start does not wait. Nor does its end: what is not seen by then is not known.
+func (r *Registry) lookAt(j *Job, counted Revision) Revision {
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	looked := make(chan Revision, 1)
+	go func() { looked <- r.o.Look(ctx, counted) }()
+	select {
+	case began := <-looked:
+		return began
+	case <-j.proc.Done():
+		cancel()
+		return <-looked
+	}
 }
 
 // Tell reports whether the model has yet to be told of the end of a job, and counts

@@ -4,13 +4,15 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Revision is a state of the workspace, as far as it is known. Two that differ mean
 // that a result which was made at the first may not hold at the second.
 type Revision struct {
 	Changes int               // dsh's own count of changes
-	Named   []string          // the files that those named, in order of first change
+	Edits   []string          // the files that it wrote itself, one for each change, in order
+	Top     string            // the directory that git's names begin at; "" if nothing is known of it
 	Head    string            // of git; "" if nothing is known of it
 	Files   map[string]string // what git says differs from Head: by path, its state; nil if nothing is known
 }
@@ -30,12 +32,44 @@ func (r Revision) String() string {
 	return text
 }
 
-// Changed names what differs from r to now, at most maxStale entries: files where git
-// knows them, otherwise what dsh itself knows.
+// Changed names what differs from r to now, at most maxStale entries: what git knows of,
+// what dsh itself wrote, also where git does not look, and, where git says nothing, that
+// commands ran.
 func (r Revision) Changed(now Revision) []string {
+	list := r.edited(now)
 	if r.Files == nil || now.Files == nil {
-		return r.counted(now)
+		if len(list) == 0 && r.Changes != now.Changes {
+			list = []string{"files that other commands may have changed"}
+		}
+		return atMost(list)
 	}
+	list = append(list, r.differing(now)...)
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if r.Head != now.Head {
+		list = append([]string{"(git HEAD)"}, list...)
+	}
+	return atMost(list)
+}
+
+// edited are the files that dsh wrote meanwhile, each once, named as git names them.
+func (r Revision) edited(now Revision) (list []string) {
+	seen := map[string]bool{}
+	for _, path := range now.Edits[min(len(r.Edits), len(now.Edits)):] {
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		if inside, ok := strings.CutPrefix(path, now.Top+"/"); ok && now.Top != "" {
+			path = inside
+		}
+		list = append(list, path)
+	}
+	return list
+}
+
+// differing are the files whose states git sees to differ, in order.
+func (r Revision) differing(now Revision) []string {
 	changed := map[string]bool{}
 	for path, state := range r.Files {
 		if now.Files[path] != state {
@@ -47,26 +81,7 @@ func (r Revision) Changed(now Revision) []string {
 			changed[path] = true
 		}
 	}
-	list := slices.Sorted(maps.Keys(changed))
-	if r.Head != now.Head {
-		list = append([]string{"(git HEAD)"}, list...)
-	}
-	return atMost(list)
-}
-
-// counted is Changed where git says nothing.
-func (r Revision) counted(now Revision) []string {
-	if r.Changes == now.Changes {
-		return nil
-	}
-	var list []string
-	if n := len(r.Named); n <= len(now.Named) {
-		list = slices.Clone(now.Named[n:])
-	}
-	if len(list) == 0 {
-		list = []string{"files that other commands may have changed"}
-	}
-	return atMost(list)
+	return slices.Sorted(maps.Keys(changed))
 }
 
 func atMost(list []string) []string {

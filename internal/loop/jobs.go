@@ -85,8 +85,8 @@ func (a *Agent) WhenQuiet(ctx context.Context) error {
 
 // count is what the log says of changes.
 func (a *Agent) count() jobs.Revision {
-	state := a.log.State()
-	return jobs.Revision{Changes: state.Changes, Named: state.Changed}
+	changes, edits := a.log.Edited()
+	return jobs.Revision{Changes: changes, Edits: edits}
 }
 
 func (a *Agent) jobStarted(p session.JobStarted) error {

@@ -30,6 +30,7 @@ type State struct {
 
 	Seen     map[string]FileVersion // by real path
 	Changed  []string               // files that results changed, in the order of first change
+	Edits    []string               // likewise, one for each change, in order
 	Refused  []Refusal
 	LastTool string
 	Todos    []Todo     // the last list written, until the next turn starts
@@ -95,7 +96,7 @@ func (s *State) clone() State {
 	c.Visited = slices.Clip(s.Visited)
 	c.Rules, c.Refused = slices.Clip(s.Rules), slices.Clip(s.Refused)
 	c.Changed, c.ThisTurn.Warned = slices.Clip(s.Changed), slices.Clip(s.ThisTurn.Warned)
-	c.Jobs = slices.Clip(s.Jobs)
+	c.Jobs, c.Edits = slices.Clip(s.Jobs), slices.Clip(s.Edits)
 	c.ThisTurn.Work.Changed, c.ThisTurn.Work.known = slices.Clip(s.ThisTurn.Work.Changed), nil
 	c.Usage, c.ThisTurn.Usage = addUsage(llm.Usage{}, s.Usage), addUsage(llm.Usage{}, s.ThisTurn.Usage)
 	return c
@@ -187,6 +188,7 @@ func (s *State) applySetting(data Payload) {
 		s.ThisTurn.Work.checked(p.Verdict)
 	case WorkspaceChanged:
 		s.Changes++
+		s.Edits = append(s.Edits, p.Path)
 		s.ThisTurn.Work.changed(p.Path)
 		if !s.changed[p.Path] {
 			if s.changed == nil {

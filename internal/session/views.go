@@ -110,6 +110,14 @@ func (l *Log) LastEnd() *EndReason {
 	return l.fold.state.LastEnd
 }
 
+// Edited is what State says of Changes and Edits. The slice is shared: read only.
+func (l *Log) Edited() (changes int, edits []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := &l.fold.state
+	return s.Changes, slices.Clip(s.Edits)
+}
+
 // Instructed is what State says of Instructions, Visited and Visits. The slices are
 // shared: read only.
 func (l *Log) Instructed() (files Instructions, visited []string, visits int) {
