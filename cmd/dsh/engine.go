@@ -78,8 +78,9 @@ type engine struct {
 	notes    []string // for the user, before anything runs
 	stop     []func() error
 
-	stay  context.Context // ends when nobody waits for jobs any more
-	leave context.CancelFunc
+	maxTime time.Duration   // of a turn, and of a run's wait for jobs; 0 is no limit
+	stay    context.Context // ends when nobody waits for jobs any more
+	leave   context.CancelFunc
 
 	instructions *prompt.Instructions // nil: none
 	handover     bool                 // a running command can become a job
@@ -159,7 +160,7 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		return err
 	}
 	e.handover = settings.Handover == "on"
-	e.cwd, e.model, e.preset = cwd, route.Config, rules.Preset
+	e.cwd, e.model, e.preset, e.maxTime = cwd, route.Config, rules.Preset, settings.MaxTime
 	e.agent, err = loop.New(loop.Options{
 		Log:      e.log,
 		Route:    route,

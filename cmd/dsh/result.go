@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"dsh/internal/llm"
 	"dsh/internal/loop"
@@ -73,6 +74,7 @@ type tally struct {
 	charges session.Charges
 	spent   session.Spending
 	end     session.EndReason
+	overdue time.Duration // that the jobs did not end in; 0: they did, or nobody waited
 }
 
 func newTally(id string) *tally {
@@ -156,6 +158,9 @@ func (t *tally) problem(err error) (code, message string) {
 	case t.end.Kind == session.Blocked:
 		return "BLOCKED", "the prompt holds an API key of yours and was not sent: take the key out"
 	}
+	if t.overdue > 0 {
+		return "ABORTED", fmt.Sprintf("budget: jobs did not end within %s (--max-time raises it)", t.overdue)
+	}
 	return "", ""
 }
 
@@ -181,7 +186,7 @@ func (t *tally) code(err error) int {
 		return exitUnverified
 	case t.end.Kind == session.Failed:
 		return exitFailed
-	case t.end.Kind == session.MaxTokens, t.end.Kind == session.Aborted:
+	case t.end.Kind == session.MaxTokens, t.end.Kind == session.Aborted, t.overdue > 0:
 		return exitLimit
 	case t.end.Kind == session.Blocked, len(t.result.Refused) > 0:
 		return exitRefused

@@ -105,7 +105,7 @@ func (e *engine) converse(ctx context.Context, s streams, o runOptions, prompt s
 	_, err := e.agent.Followup(prompt)
 	go signals.obey(e)
 	if err == nil {
-		e.follow(ctx, reader, view, o.waitJobs)
+		view.tally.overdue = e.follow(ctx, reader, view, o.waitJobs)
 		err = e.agent.Err()
 	}
 	if closeErr := e.close(); err == nil {
@@ -127,14 +127,14 @@ func (e *engine) converse(ctx context.Context, s streams, o runOptions, prompt s
 }
 
 // follow shows events as they come, until the agent is idle, or, with jobs, until none
-// runs either. When nobody reads the
-// output any more, the turn ends: nobody would see what it costs.
-func (e *engine) follow(ctx context.Context, reader *session.Reader, view *view, jobs bool) {
+// runs either; overdue is the time that was too short for that, 0 if none was. When
+// nobody reads the output any more, the turn ends: nobody would see what it costs.
+func (e *engine) follow(ctx context.Context, reader *session.Reader, view *view, jobs bool) (overdue time.Duration) {
 	idle := make(chan struct{})
 	go func() {
 		defer close(idle)
 		if jobs {
-			_ = e.agent.WhenQuiet(e.stay)
+			overdue = e.awaitJobs()
 		}
 		_ = e.agent.WhenIdle(ctx)
 	}()
@@ -149,6 +149,22 @@ func (e *engine) follow(ctx context.Context, reader *session.Reader, view *view,
 			e.cancel(session.Disposed)
 		}
 	}
+	return overdue
+}
+
+// awaitJobs waits until no job runs, as long as one turn may take at most: what never
+// ends would keep the run for ever. It returns that time if it was too short.
+func (e *engine) awaitJobs() time.Duration {
+	ctx, cancel := e.stay, context.CancelFunc(func() {})
+	if e.maxTime > 0 {
+		ctx, cancel = context.WithTimeout(e.stay, e.maxTime)
+	}
+	defer cancel()
+	err := e.agent.WhenQuiet(ctx)
+	if err == nil || e.stay.Err() != nil || !slices.ContainsFunc(e.agent.Jobs(), func(j session.JobInfo) bool { return j.Status.Active() }) {
+		return 0
+	}
+	return e.maxTime
 }
 
 // cancel ends the turn, and the wait for jobs. What waits in the inbox stays there.

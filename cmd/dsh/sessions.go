@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,9 +149,6 @@ func firstOf(text string) string {
 // openIn says who writes the session.
 func openIn(e session.Entry) string { return fmt.Sprintf("open in process %d", e.LockedBy) }
 
-// maxShownJobs is how many jobs are shown, the last ones: a session may have thousands.
-const maxShownJobs = 20
-
 func showState(s streams, entry session.Entry, snapshot *session.Snapshot) error {
 	h, st := snapshot.Header(), snapshot.State()
 	show := func(name, value string) {
@@ -198,11 +196,8 @@ func showWork(show func(name, value string), st *session.State, snapshot *sessio
 		}
 		show("check", run.Summary())
 	}
-	for _, j := range st.Jobs[max(0, len(st.Jobs)-maxShownJobs):] {
-		if running && j.Status == session.JobLost {
-			j.Status, j.Detail = session.JobRunning, "" // its end has yet to come
-		}
-		show("job", j.ID+" "+j.State()+": "+j.Label)
+	for _, line := range jobLines(st.Jobs, snapshot.Closers(), running) {
+		show("job", line)
 	}
 	for _, t := range st.Todos {
 		show("todo", t.Mark()+" "+t.Content)
@@ -220,6 +215,27 @@ func showWork(show func(name, value string), st *session.State, snapshot *sessio
 		}
 		show("waiting", string(item.Target)+held+": "+item.Text)
 	}
+}
+
+// maxShownJobs bounds the jobs that are shown: the last ones.
+const maxShownJobs = 20
+
+// jobLines are the jobs, a line each. Those of a session that is open run on if only
+// closers would end them.
+func jobLines(jobs []session.JobInfo, closers []session.Event, running bool) (lines []string) {
+	if more := len(jobs) - maxShownJobs; more > 0 {
+		lines, jobs = append(lines, fmt.Sprintf("(%d earlier ones)", more)), jobs[more:]
+	}
+	for _, j := range jobs {
+		if running && slices.ContainsFunc(closers, func(ev session.Event) bool {
+			end, ok := ev.Data.(session.JobSettled)
+			return ok && end.ID == j.ID
+		}) {
+			j.Status, j.Detail = session.JobRunning, ""
+		}
+		lines = append(lines, fmt.Sprintf("%s %s: %s", j.ID, j.State(), strings.Join(strings.Fields(j.Label), " ")))
+	}
+	return lines
 }
 
 // costText is what the session cost, and its last turn.

@@ -254,7 +254,7 @@ func (s *scanner) add(number int, all []byte, from, to int, match bool) error {
 	} else {
 		l.Text = strings.ToValidUTF8(string(text), string(utf8.RuneError))
 		if s.q.Part != nil {
-			l.Text = s.q.Part(string(all[max(0, from-before):from]), l.Text)
+			l.Text = s.q.Part(all[max(0, from-before):from], l.Text)
 		}
 	}
 	s.hits.Lines = append(s.hits.Lines, l)

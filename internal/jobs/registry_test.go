@@ -556,6 +556,25 @@ func TestJOB35TheOrderOfASettlement(t *testing.T) {
 	})
 }
 
+// TestALookDoesNotHoldTheEnd: a look at the start that is not done when the command has
+// ended is given up.
+func TestALookDoesNotHoldTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		first := true
+		d := newDesk(t, RegistryOptions{Look: func(ctx context.Context, r Revision) Revision {
+			if first {
+				first = false
+				<-ctx.Done()
+			}
+			return r
+		}})
+		_, p := d.job("bash")
+		p.End(0, 0)
+		expect(t, "heard", d.story(), "started bash-1; settled bash-1 completed, tell")
+	})
+}
+
 func TestJOB34HooksSeeWhatTheyAreToldOf(t *testing.T) {
 	bubble(t, func(t *testing.T, d *desk) {
 		d.o.Hooks.Started = func(p session.JobStarted) error {

@@ -46,12 +46,12 @@ const minPart = 8
 // part is what to show of a line that is read without the text before it, of which it
 // gets the end: the lines of a private key are known by their first. Only a line of one
 // word can be such a part.
-func (e *Env) part(before, line string) string {
+func (e *Env) part(before []byte, line string) string {
 	word := strings.TrimSpace(line)
 	if e.Redact == nil || len(word) < minPart || strings.ContainsAny(word, " \t") {
 		return line
 	}
-	if strings.HasSuffix(e.clean(before+strings.TrimRight(line, " \t\r")), word) {
+	if strings.HasSuffix(e.clean(string(before)+strings.TrimRight(line, " \t\r")), word) {
 		return line
 	}
 	return secretPart

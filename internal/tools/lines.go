@@ -30,7 +30,7 @@ var utf8BOM = []byte("\xef\xbb\xbf")
 type view struct {
 	first, limit int                 // the lines asked for, from 1
 	clean        func(string) string // takes secrets out of a line that is cut
-	part         func(before, line string) string
+	part         func(before []byte, line string) string
 
 	text   strings.Builder // numbered lines
 	shown  int             // how many
@@ -166,7 +166,7 @@ func (v *view) rest(line string) string {
 	if v.past || len(v.before) == 0 {
 		return line
 	}
-	shown := v.part(string(v.before), line)
+	shown := v.part(v.before, line)
 	if v.past = shown == line; !v.past {
 		v.keepBefore([]byte(line + "\n"))
 	}
