@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -281,6 +282,8 @@ ctrl+c interrupts, ctrl+d interrupts and leaves. /compact [focus] replaces what 
 said so far by a summary. /send sends the messages that were kept from an earlier run,
 /drop removes them. /rename TITLE names this session, /fork [TURN] makes a new one of it
 up to a turn, /export [FILE] writes it as Markdown or .json.
+/jobs lists what runs in the background, /stop ID stops a job, /bg lets the running
+command go on as one, /todo shows the model's plan.
 /doctor checks this installation. /quit leaves.`
 
 func (c *chat) command(ctx context.Context, text string) (done bool) {
@@ -293,6 +296,9 @@ func (c *chat) command(ctx context.Context, text string) (done bool) {
 		return false
 	case "/doctor":
 		c.startDoctor(ctx, args)
+		return false
+	case "/stop":
+		c.stopJob(args)
 		return false
 	}
 	if said, known, err := c.ofSession(name, args); known {
@@ -310,6 +316,14 @@ func (c *chat) command(ctx context.Context, text string) (done bool) {
 		return true
 	case "/help":
 		c.view.note(chatHelp)
+	case "/jobs":
+		c.view.note(jobsText(c.e.agent.Jobs(), time.Now()))
+	case "/todo":
+		c.view.note(todoText(c.e.log.State().Todos))
+	case "/bg":
+		if !c.e.agent.Background("") {
+			c.view.note("no command runs that could go on in the background")
+		}
 	case "/send":
 		err = c.e.agent.Release(c.held()...)
 	case "/drop":

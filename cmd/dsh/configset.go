@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dsh/internal/config"
+	"dsh/internal/session"
 	"dsh/internal/termtext"
 )
 
@@ -44,6 +45,9 @@ func newConfigSetCommand(s streams) *cobra.Command {
 			if project && config.UserOnly(args[0]) {
 				return usage(fmt.Errorf("%s counts in your own settings only: leave out --project", args[0]))
 			}
+			if err := checkRules(args[0], args[1:]); err != nil {
+				return usage(err)
+			}
 			if err := config.Set(file, args[0], args[1:]); err != nil {
 				return err
 			}
@@ -54,6 +58,20 @@ func newConfigSetCommand(s streams) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&project, "project", false, "in the project's settings, not in yours")
 	return cmd
+}
+
+// checkRules refuses permission rules with which dsh would not start.
+func checkRules(name string, values []string) error {
+	verdict, ok := map[string]session.Verdict{"permissions.allow": session.Allow, "permissions.deny": session.Deny}[name]
+	if !ok {
+		return nil
+	}
+	for _, text := range values {
+		if _, err := parseRule(text, verdict, name); err != nil {
+			return fmt.Errorf("%s: %w (each rule is a value of its own: dsh config set %s RULE RULE)", name, err, name)
+		}
+	}
+	return nil
 }
 
 // tellOverridden says what keeps a setting that was just stored from counting.

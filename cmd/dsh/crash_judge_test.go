@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"dsh/internal/session"
+	"dsh/internal/tools"
 )
 
 // verdict is what came of a point.
@@ -190,6 +191,7 @@ func judgeMarker(v *verdict, c *call, m string, there bool) {
 		v.met(map[bool]coverage{true: crashUnknownDone, false: crashUnknownNotDone}[there])
 	case session.CodeNotStarted:
 		v.met(crashNotStarted)
+	case tools.Superseded: // its effect, if any, is accounted for by nothing
 	default:
 		v.broken = fmt.Sprintf("the call for %s ended as %q", m, c.code)
 	}
@@ -309,6 +311,9 @@ func (l *life) resume(n int) (v verdict) {
 // what the log said before and after, nil if it cannot be read.
 func (l *life) goOn(n int) (v verdict, before, now *act) {
 	before, err := readAct(l.log())
+	if err == nil { // what is asked for again has nobody to wait for
+		err = os.WriteFile(filepath.Join(l.work, "stop"), nil, 0o600)
+	}
 	if err == nil {
 		_, err = l.resumeUntil(n, crash{})
 	}

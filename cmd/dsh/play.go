@@ -40,6 +40,7 @@ Each line of FILE is what the user does next:
   release NAME    let the model's script go on from a hold
   appears FILE    wait until a file is there
   make FILE       make an empty file
+  background      have the running command go on as a job
   cancel          end the turn and empty the queues
   idle            wait until nothing runs
 
@@ -113,6 +114,11 @@ func (u *user) do(ctx context.Context, line string) error {
 		return nil
 	case "appears":
 		return u.appears(ctx, rest)
+	case "background":
+		if !u.agent.Background("") {
+			return errors.New("nothing runs that could go on as a job")
+		}
+		return nil
 	case "make":
 		return os.WriteFile(filepath.Join(u.cwd, rest), nil, 0o600)
 	case "cancel":

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dsh/internal/config"
 	"dsh/internal/session"
 	"dsh/internal/termtext"
 )
@@ -26,13 +27,13 @@ func newSessionsRenameCommand(s streams) *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			title, err := session.CleanTitle(strings.Join(args[1:], " "))
-			if err != nil {
-				return usage(err)
-			}
 			paths, _, err := places(s)
 			if err != nil {
 				return err
+			}
+			title, err := cleanTitle(storedSecrets(s, paths), strings.Join(args[1:], " "))
+			if err != nil {
+				return usage(err)
 			}
 			entry, err := findSession(paths, args[0])
 			if err != nil {
@@ -246,11 +247,46 @@ func (e *engine) fork(s streams, args string) (string, error) {
 	return fmt.Sprintf("Session %s has %s of this one: dsh resume %s", id, upTo(forked.Turn), id), nil
 }
 
-// rename is the /rename of a conversation. A title is kept without the user's secrets,
-// as a prompt is.
+// cleanTitle is a title as it is kept: without the user's secrets, as a prompt is.
+func cleanTitle(hidden *secrets, title string) (string, error) {
+	title, _ = hidden.prompt(title)
+	return session.CleanTitle(title)
+}
+
+// storedSecrets are those of a command that opens no conversation. Settings that cannot
+// be read leave the environment's.
+func storedSecrets(s streams, paths config.Paths) *secrets {
+	var keys []string
+	if settings, err := config.Load(paths, s.getenv, nil, false); err == nil {
+		keys = providerKeys(settings)
+	}
+	return newSecrets(keys, os.Environ())
+}
+
+// renameStored and deleteStored are for the screen's list of sessions.
+func renameStored(paths config.Paths, hidden *secrets, id, title string) error {
+	entry, err := findSession(paths, id)
+	if err != nil {
+		return err
+	}
+	if title, err = cleanTitle(hidden, title); err != nil {
+		return err
+	}
+	_, err = session.Rename(sessionsDir(paths), entry.Path, title)
+	return err
+}
+
+func deleteStored(paths config.Paths, id string) error {
+	entry, err := findSession(paths, id)
+	if err != nil {
+		return err
+	}
+	return session.Delete(sessionsDir(paths), entry.Path)
+}
+
+// rename is the /rename of a conversation.
 func (e *engine) rename(title string) error {
-	title, _ = e.hidden.prompt(title)
-	title, err := session.CleanTitle(title)
+	title, err := cleanTitle(e.hidden, title)
 	if err == nil {
 		_, err = e.log.Append(session.Draft{Data: session.Title{Title: title}})
 	}

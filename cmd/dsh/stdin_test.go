@@ -3,10 +3,12 @@ package main
 import (
 	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// pipeOf is a pipe that holds text and ends.
+// pipeOf is a pipe that holds text and ends. It has something to read, or its end, when
+// it is returned.
 func pipeOf(t *testing.T, text string) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -14,10 +16,21 @@ func pipeOf(t *testing.T, text string) *os.File {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close() })
-	go func() {
-		_, _ = w.WriteString(text) // an error: who reads had enough
+	const first = 1 << 10 // any pipe has room for it
+	now, later := text[:min(len(text), first)], text[min(len(text), first):]
+	if _, err := w.WriteString(now); err != nil {
+		t.Fatal(err)
+	}
+	if later == "" {
 		w.Close()
-	}()
+		return r
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		_, _ = w.WriteString(later) // an error: who reads had enough
+		w.Close()
+	})
+	t.Cleanup(func() { r.Close(); done.Wait() })
 	return r
 }
 

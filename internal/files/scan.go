@@ -19,6 +19,9 @@ const (
 // errBinary says that a file is not text.
 var errBinary = errors.New("binary file")
 
+// errEnough ends the scan of a file of which no more is asked.
+var errEnough = errors.New("enough was found")
+
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // scanner looks for the lines of one file after the other. It is used by one goroutine
@@ -56,6 +59,9 @@ func (s *scanner) file(path string) (Hits, error) {
 	err = s.scan(func(b []byte) (int, error) {
 		return ignoringEINTR(func() (int, error) { return syscall.Read(fd, b) })
 	})
+	if err == errEnough {
+		err = nil
+	}
 	return s.hits, err
 }
 
@@ -109,8 +115,17 @@ func (s *scanner) scan(read func([]byte) (int, error)) error {
 }
 
 // contextBefore is where the lines begin that may be the context of a match behind a
-// place. Long ones are given up: there must be room for what follows.
+// place, or that Part wants to see. Long ones are given up: there must be room for what
+// follows.
 func (s *scanner) contextBefore(end int) int {
+	from := s.contextLines(end)
+	if s.q.Part != nil && (from < end || s.q.Context == 0) {
+		from = min(from, max(0, end-before))
+	}
+	return from
+}
+
+func (s *scanner) contextLines(end int) int {
 	from := end
 	for range s.q.Context {
 		if from == 0 {
@@ -138,7 +153,10 @@ func (s *scanner) lines(at, end int, cut bool) error {
 		}
 		if !inside || s.shown != s.number {
 			s.hits.Count++
-			if err := s.add(s.number, text[from:to], true); err != nil {
+			if s.q.First {
+				return errEnough
+			}
+			if err := s.add(s.number, text, from, to, true); err != nil {
 				return err
 			}
 			s.shown, s.follow = s.number, s.q.Context
@@ -192,7 +210,7 @@ func (s *scanner) between(text []byte, at, to int, match bool) error {
 		if i := bytes.IndexByte(text[at:to], '\n'); i >= 0 {
 			end = at + i
 		}
-		if err := s.add(s.number, text[at:end], false); err != nil {
+		if err := s.add(s.number, text, at, end, false); err != nil {
 			return err
 		}
 		s.shown = s.number
@@ -217,30 +235,49 @@ func (s *scanner) between(text []byte, at, to int, match bool) error {
 	}
 	for i, end := len(starts)-1, 0; i >= 0; i-- {
 		end = starts[i] + bytes.IndexByte(text[starts[i]:], '\n')
-		if err := s.add(s.number-i-1, text[starts[i]:end], false); err != nil {
+		if err := s.add(s.number-i-1, text, starts[i], end, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add keeps a line.
-func (s *scanner) add(number int, text []byte, match bool) error {
+// add keeps a line, all[from:to].
+func (s *scanner) add(number int, all []byte, from, to int, match bool) error {
 	if s.q.Counts {
 		return nil
 	}
-	text = bytes.TrimSuffix(text, []byte("\r"))
+	text := bytes.TrimSuffix(all[from:to], []byte("\r"))
 	l := Line{Number: number, Match: match}
 	if len(text) > maxLine {
-		n := maxLine
-		for n > maxLine-utf8.UTFMax && !utf8.RuneStart(text[n]) {
-			n--
+		l.Text, l.Cut = s.head(text), true
+	} else {
+		l.Text = strings.ToValidUTF8(string(text), string(utf8.RuneError))
+		if s.q.Part != nil {
+			l.Text = s.q.Part(string(all[max(0, from-before):from]), l.Text)
 		}
-		text, l.Cut = text[:n], true
 	}
-	l.Text = strings.ToValidUTF8(string(text), string(utf8.RuneError))
 	s.hits.Lines = append(s.hits.Lines, l)
 	return s.keep(l.Text)
+}
+
+// head is the beginning of a line that is too long.
+func (s *scanner) head(text []byte) string {
+	seen := strings.ToValidUTF8(string(text[:min(len(text), maxLine+beyond)]), string(utf8.RuneError))
+	n := maxLine
+	if s.q.Clean != nil {
+		seen = s.q.Clean(seen)
+		if len(text) > maxLine+beyond { // what Clean did not see the end of is not shown
+			n = min(n, max(len(seen)-beyond, 0))
+		}
+	}
+	if len(seen) <= n {
+		return seen
+	}
+	for n > 0 && !utf8.RuneStart(seen[n]) {
+		n--
+	}
+	return seen[:n]
 }
 
 func ignoringEINTR(call func() (int, error)) (int, error) {

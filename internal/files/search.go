@@ -16,6 +16,15 @@ type Query struct {
 	Include *Glob // only files whose path matches; nil for all
 	Context int   // lines before and after each match
 	Counts  bool  // only how many lines match, not the lines
+	First   bool  // only whether a line matches: a file is left at its first, and its count is 1
+
+	// Clean takes out of a long line what must not be seen, before it is cut, where half
+	// of it would stay; nil takes nothing. Several goroutines call it.
+	Clean func(string) string
+	// Part gives what to show of a line that follows on before, which is the end of the
+	// file's text ahead of it: a line may be a part of what must not be seen. Nil shows
+	// all. Several goroutines call it.
+	Part func(before, line string) string
 }
 
 // Hits are the lines of a file that match.
@@ -36,6 +45,14 @@ type Line struct {
 // maxLine is how much of a line is kept, in bytes: longer ones are made by machines.
 const maxLine = 2000
 
+// beyond is how much behind that Clean sees, in bytes: the most it needs to know what
+// begins before.
+const beyond = 4 << 10
+
+// before is how much ahead of a line Part sees, in bytes: more than the longest private
+// key in use.
+const before = 8 << 10
+
 // Search gives the files below a root, or the root if it is a file, with lines that
 // match, sorted by path. Links are not followed, and files that hold a NUL byte are not
 // text. Memory is bounded whatever the files are like: more lines than can be kept end
@@ -43,6 +60,7 @@ const maxLine = 2000
 // pieces.
 func Search(ctx context.Context, root string, q Query, o Options) ([]Hits, Skipped, error) {
 	o.Links = false
+	q.Counts = q.Counts || q.First
 	if q.Counts {
 		q.Context = 0
 	}

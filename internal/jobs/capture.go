@@ -88,6 +88,14 @@ func (c *capture) result() Result {
 	return Result{Output: text, Omitted: omitted, Saved: c.file.saved()}
 }
 
+// release gives the memory back: of the output it is only known from then on how long
+// it was.
+func (c *capture) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.head, c.tail = nil, ring{}
+}
+
 func (c *capture) peek(from int64) (string, int64) {
 	text, _, next := c.kept(from)
 	return text, next

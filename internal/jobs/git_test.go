@@ -89,7 +89,6 @@ func TestGitRunsNothingOfTheRepository(t *testing.T) {
 	expect(t, "the counter alone", r.String(), "4")
 }
 
-// TestALookIsBounded in what it holds, and falls back to the counter.
 // TestWhatGitIgnoresIsNamed when dsh itself wrote it, and nothing is named twice.
 func TestWhatGitIgnoresIsNamed(t *testing.T) {
 	t.Parallel()
@@ -108,6 +107,7 @@ func TestWhatGitIgnoresIsNamed(t *testing.T) {
 	expect(t, "changed", before.Changed(after), "[/elsewhere/x a.txt local.env sub/]")
 }
 
+// TestALookIsBounded in what it holds, and falls back to the counter.
 func TestALookIsBounded(t *testing.T) {
 	t.Parallel()
 	dir, _ := repository(t)

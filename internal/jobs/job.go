@@ -23,6 +23,7 @@ type Job struct {
 	cursor   int64 // the first byte that the model has not read
 	waiters  int
 	reported bool // the model knows of the end, or will
+	released bool // its output is not in memory any more
 }
 
 func newJob(s Spec, p *Process) *Job {

@@ -100,6 +100,9 @@ func (p *Process) settle(exit sandbox.Exit, err error) {
 		p.result.TimedOut = p.cause == byTimeout
 		p.result.Aborted = p.cause == byAbort
 	}
+	if p.job { // its readers have cursors of their own
+		p.result.Output = ""
+	}
 }
 
 // end stops the process; the first cause wins.

@@ -10,6 +10,10 @@ import (
 	"dsh/internal/session"
 )
 
+// keptJobs is how many jobs keep their output in memory when they have ended: a session
+// may start thousands. That of earlier ones is gone, unless it has an artifact.
+const keptJobs = 100
+
 // DefaultLimit is how many jobs of one agent may be active: more than that nobody
 // follows, and a model that starts servers in a loop is stopped early.
 const DefaultLimit = 10
@@ -94,6 +98,19 @@ func (r *Registry) watch(j *Job, counted Revision) {
 	close(j.settled)
 	r.o.Hooks.Settled(j, end)
 	close(j.told)
+	r.release()
+}
+
+// release drops the outputs of jobs that ended, but for those of the last jobs.
+func (r *Registry) release() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, j := range r.jobs[:max(0, len(r.jobs)-keptJobs)] {
+		if j.proc != nil && !j.released && !j.info.Status.Active() {
+			j.proc.out.release()
+			j.released = true
+		}
+	}
 }
 
 // lookAt looks at the workspace at a job's start, while the command runs, so that its

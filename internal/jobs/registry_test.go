@@ -673,3 +673,22 @@ func TestRacesOfARegistry(t *testing.T) {
 		})
 	}
 }
+
+// TestOldOutputsLeaveMemory, those of the last jobs and of one that runs do not.
+func TestOldOutputsLeaveMemory(t *testing.T) {
+	bubble(t, func(t *testing.T, d *desk) {
+		_, server := d.job("bash")
+		d.write(server, "ready")
+		for range keptJobs + 5 {
+			_, p := d.job("bash")
+			d.write(p, "out")
+			p.End(0, 0)
+			synctest.Wait()
+		}
+		expect(t, "the one that runs", d.read("bash-1"), `"ready" running`)
+		expect(t, "an early one", d.read("bash-2"), `"\n[... 3 bytes omitted ...]\n" completed, exit code: 0`)
+		expect(t, "a late one", d.read(fmt.Sprintf("bash-%d", keptJobs+6)), `"out" completed, exit code: 0`)
+		server.End(0, 0)
+		synctest.Wait()
+	})
+}

@@ -70,12 +70,11 @@ func (a *Agent) finish(act *activity) {
 	close(act.done)
 }
 
-// mayBegin reports whether dsh may begin a turn by itself: not after one that was
-// stopped, or failed. Who stopped it, a person or a budget, meant the work, and what
-// waits is read when the user goes on.
+// mayBegin reports whether the end of a job may begin a turn. After one that was
+// stopped, what waits is read when the user goes on.
 func (a *Agent) mayBegin() bool {
 	end := a.log.LastEnd()
-	return end == nil || end.Kind == session.Completed || end.Kind == session.MaxTokens
+	return end == nil || end.GoesOn()
 }
 
 // hasPending reports whether a claim would find a prompt, or, with steps, anything.

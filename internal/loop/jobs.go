@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	// maxAlone is how many turns in a row the ends of jobs may begin without the user:
-	// a model that starts a job at the end of each would go on for ever.
-	maxAlone = 3
 	// maxNoticed is the longest output, in bytes, that a notice has in it: one that is
 	// longer may not be wanted.
 	maxNoticed = 4 << 10
@@ -120,7 +117,7 @@ func (a *Agent) jobSettled(j *jobs.Job, end session.JobSettled) {
 	}
 	a.notes[j.ID()] = note.ID
 	switch {
-	case a.closed || a.log.Alone() >= maxAlone:
+	case a.closed || a.log.Alone() >= session.MaxAlone:
 	case a.act != nil:
 		a.heard = a.heard || a.act.maintenance || a.act.closing || a.act.ctx.Err() != nil
 	case a.mayBegin():

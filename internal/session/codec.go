@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"dsh/internal/llm"
 )
@@ -266,6 +268,13 @@ func decodePayload(t Type, data []byte, ignorable bool) (Payload, error) {
 		return nil, fmt.Errorf("%s: %w", t, err)
 	}
 	return p, nil
+}
+
+// Types are the types of event that this version can read, in order.
+func Types() []Type {
+	all := slices.AppendSeq(slices.Collect(maps.Keys(payloads)), maps.Keys(kept))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 var payloads = map[Type]func(*reader) Payload{

@@ -386,6 +386,10 @@ type EndReason struct {
 	Failure *llm.Failure `json:"error,omitempty"`
 }
 
+// GoesOn reports whether dsh may begin a turn by itself after one that ended so: not if
+// it was stopped, or failed. Who stopped it, a person or a budget, meant the work.
+func (r *EndReason) GoesOn() bool { return r.Kind == Completed || r.Kind == MaxTokens }
+
 // CauseKind is who aborted a turn.
 type CauseKind string
 

@@ -229,12 +229,16 @@ func (b *Inbox) find(id string) (Target, int) {
 	return "", -1
 }
 
-// unheld are the ids that a claim would not skip, without the notes of jobs: what they
-// say is no less true after a crash, and nobody would know to release them.
+// waitsForUser reports whether a message is held after a crash. The notes of jobs are
+// not: what they say is no less true then, and nobody would know to release them.
+func waitsForUser(s *llm.Source) bool { return s.Form != FormJob }
+
+// unheld are the ids that a claim would not skip, of messages that wait for the user
+// after a crash.
 func (b *Inbox) unheld() []string {
 	var ids []string
 	for _, it := range b.Items() {
-		if !it.Held && it.Source.Form != FormJob {
+		if !it.Held && waitsForUser(&it.Source) {
 			ids = append(ids, it.ID)
 		}
 	}

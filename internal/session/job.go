@@ -39,6 +39,10 @@ const (
 	HandoverAuto    = "auto"    // it ran longer than anyone should wait
 )
 
+// MaxAlone is how many turns in a row the ends of jobs may begin without the user: a
+// model that starts a job at the end of each would go on for ever.
+const MaxAlone = 3
+
 // JobStarted (ours) says that work goes on without the turn waiting for it.
 type JobStarted struct {
 	ID       string `json:"id"` // kind and number: bash-1
@@ -161,4 +165,22 @@ func oneLineOf(label string) string {
 		return string(line[:maxLabel]) + "…"
 	}
 	return string(line)
+}
+
+// Word says how a job stands in a word or two, for people: running, exit 0, stopped.
+func (j *JobInfo) Word() string {
+	switch _, detail, _ := strings.Cut(j.Detail, ": "); {
+	case j.Status == JobCompleted && detail != "":
+		return "exit " + detail
+	case j.Status == JobKilled && j.By != "":
+		return "stopped"
+	case j.Status == JobKilled && detail != "":
+		return detail
+	}
+	return string(j.Status)
+}
+
+// Stopper is who had a job stopped, as people are told; "" if nobody did.
+func (j *JobInfo) Stopper() string {
+	return map[string]string{JobByUser: "by you", JobByModel: "by the model", JobByDsh: "with dsh"}[j.By]
 }

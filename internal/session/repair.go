@@ -3,10 +3,10 @@ package session
 import "slices"
 
 // closers drafts what makes a log whole again after its writer died: what had been
-// streamed of an answer, results for the open step's calls, the ends of step and
-// turn, and of the jobs. Claimed messages that never entered a step go back to their queues, and all
-// that waits is held: nothing runs by itself after a resume. The drafts depend on
-// the log alone, and a log that has them needs no others.
+// streamed of an answer, results for the open step's calls, the ends of step and turn,
+// and of the jobs. Claimed messages that never entered a step go back to their queues,
+// and what waits there is held: nothing runs by itself after a resume. The drafts depend
+// on the log alone, and a log that has them needs no others.
 func closers(f *fold) []Draft {
 	var drafts []Draft
 	var ids []string
@@ -18,7 +18,9 @@ func closers(f *fold) []Draft {
 		for _, p := range f.inbox.Requeue(f.inbox.Claimed()) {
 			drafts = append(drafts, Draft{Data: p})
 			for _, m := range p.Inserted {
-				ids = append(ids, m.ID)
+				if waitsForUser(&m.Source) {
+					ids = append(ids, m.ID)
+				}
 			}
 		}
 	}

@@ -78,6 +78,19 @@ const (
 	TodoCompleted = "completed"
 )
 
+// Mark is the sign of a Todo's status: [x], [~], [ ]; [?] for one of a foreign log.
+func (t Todo) Mark() string {
+	switch t.Status {
+	case TodoCompleted:
+		return "[x]"
+	case TodoActive:
+		return "[~]"
+	case TodoPending:
+		return "[ ]"
+	}
+	return "[?]"
+}
+
 // TurnUse is what a turn has used of its budgets.
 type TurnUse struct {
 	Started  int64 // when, milliseconds since 1970

@@ -602,7 +602,7 @@ func TestBSH45AJobHasACardOfItsOwn(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	d := b.reg.Present("bash", args("command", "exit 3", "description", "Fail", "run_in_background", true), logged(r))
-	if d.Kind != session.ShowJob || d.Target != "exit 3" || strings.Join(d.Facts, " ") != "bash-1" || d.Command != nil {
+	if d.Kind != session.ShowJob || d.Target != "exit 3" || strings.Join(d.Facts, " ") != "started bash-1 in the background" || d.Text != "" || d.Command != nil {
 		t.Errorf("%+v", d)
 	}
 }

@@ -37,6 +37,26 @@ func (e *Env) clean(s string) string {
 	return s
 }
 
+// secretPart stands for a line that goes on with a secret.
+const secretPart = "[redacted: part of a secret]"
+
+// minPart is the length below which a line gives nothing of a secret away, in bytes.
+const minPart = 8
+
+// part is what to show of a line that is read without the text before it, of which it
+// gets the end: the lines of a private key are known by their first. Only a line of one
+// word can be such a part.
+func (e *Env) part(before, line string) string {
+	word := strings.TrimSpace(line)
+	if e.Redact == nil || len(word) < minPart || strings.ContainsAny(word, " \t") {
+		return line
+	}
+	if strings.HasSuffix(e.clean(before+strings.TrimRight(line, " \t\r")), word) {
+		return line
+	}
+	return secretPart
+}
+
 // fit leaves the middle of a long text out and says where the whole is.
 func fit(text, kind string, env Env) string {
 	if len(text) <= maxInline {

@@ -148,7 +148,7 @@ func commandCard(a bashArgs, r *session.ToolResult) session.Display {
 	switch {
 	case ok && stored.Kind == session.ShowJob: // it has not ended
 		d = stored
-		d.Target, d.Text = a.Command, resultText(r)
+		d.Target, d.Text = a.Command, jobBody(resultText(r))
 		return d
 	case ok && stored.Command != nil:
 		d.Facts, d.Command = stored.Facts, stored.Command
@@ -166,6 +166,22 @@ func commandCard(a bashArgs, r *session.ToolResult) session.Display {
 		d.Text = ""
 	}
 	return d
+}
+
+// jobBody is what a result has beside the facts on the card: of a command that became a
+// job, its output until then.
+func jobBody(text string) string {
+	if strings.HasPrefix(text, startedJob) {
+		_, text, _ = strings.Cut(text, "\n")
+		return text
+	}
+	if i := strings.LastIndex(text, stillRuns); i >= 0 {
+		text = text[:i]
+	}
+	if strings.TrimSuffix(text, "\n") == noOutputYet {
+		return ""
+	}
+	return text
 }
 
 // withoutLast is a text without its last line.

@@ -87,7 +87,8 @@ func (a grepArgs) query() (q files.Query, err error) {
 		q.Include = &glob
 	}
 	q.Context = min(whole(a.Context, 0), maxGrepContext)
-	q.Counts = a.OutputMode == "files" || a.OutputMode == "count"
+	q.First = a.OutputMode == "files"
+	q.Counts = a.OutputMode == "count"
 	return q, nil
 }
 
@@ -131,6 +132,7 @@ func (t grepTool) Run(ctx context.Context, env Env, args json.RawMessage) (Resul
 	if err := p.judgedToo(env); err != nil {
 		return Result{}, err
 	}
+	q.Clean, q.Part = env.clean, env.part
 	var hits []files.Hits
 	var skipped files.Skipped
 	err = within(ctx, t.timeout, "grep", p, func(ctx context.Context) error {
@@ -162,6 +164,9 @@ type grepped struct {
 func (g grepped) fact() string {
 	if g.matches == 0 {
 		return "no matches"
+	}
+	if g.mode == "files" {
+		return plural(len(g.hits), "file")
 	}
 	return matches(g.matches) + " in " + plural(len(g.hits), "file")
 }

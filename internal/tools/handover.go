@@ -13,6 +13,13 @@ import (
 // kindBash begins the ids of commands that are jobs.
 const kindBash = "bash"
 
+// What results of commands that are jobs begin with, or end.
+const (
+	startedJob  = "started background job "
+	stillRuns   = "[still running as job "
+	noOutputYet = "(no output yet)"
+)
+
 // background starts the command as a job.
 func (b *bashTool) background(env Env, a *bashArgs, where place) (Result, error) {
 	if env.Jobs == nil {
@@ -23,12 +30,12 @@ func (b *bashTool) background(env Env, a *bashArgs, where place) (Result, error)
 	if err != nil {
 		return Result{}, jobError(err)
 	}
-	text := "started background job " + job.ID()
+	text := startedJob + job.ID()
 	if note := b.once(where.note); note != "" {
 		text += "\n" + note
 	}
 	d := a.card()
-	return Result{Text: text, Stands: true, Meta: session.ResultMeta{Display: jobCard("Run", headBytes(d.Target, maxTarget), job.ID())}}, nil
+	return Result{Text: text, Stands: true, Meta: session.ResultMeta{Display: jobCard("Run", headBytes(d.Target, maxTarget), "started "+job.ID()+" in the background")}}, nil
 }
 
 // attend waits for a command that was started: until it ends, the turn does, or it
@@ -90,7 +97,7 @@ func (b *bashTool) move(ctx context.Context, env Env, a *bashArgs, p *jobs.Proce
 	}
 	text := sofar.Output
 	if text == "" {
-		text = "(no output yet)"
+		text = noOutputYet
 	}
 	text = withNewline(text)
 	if sofar.Omitted > 0 {
@@ -99,7 +106,7 @@ func (b *bashTool) move(ctx context.Context, env Env, a *bashArgs, p *jobs.Proce
 	if note != "" {
 		text += note + "\n"
 	}
-	text += fmt.Sprintf("[still running as job %s: %s. What it puts out from here on is read with job_output, and you are told when it ends]", job.ID(), b.moved(a, why))
+	text += fmt.Sprintf(stillRuns+"%s: %s. What it puts out from here on is read with job_output, and you are told when it ends]", job.ID(), b.moved(a, why))
 	return Result{Text: text, Handed: job.ID(), Stands: true,
 		Meta: session.ResultMeta{Display: jobCard("Run", headBytes(a.Command, maxTarget), "runs on as "+job.ID())}}, true
 }

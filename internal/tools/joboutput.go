@@ -97,11 +97,14 @@ func (jobOutputTool) Run(ctx context.Context, env Env, args json.RawMessage) (Re
 	}
 	// A read takes the output out of the job: it must reach the model.
 	return Result{Text: JobText(&r), Stands: true,
-		Meta: session.ResultMeta{Display: jobCard("Output of", a.JobID, r.State())}}, nil
+		Meta: session.ResultMeta{Display: jobCard("Output of", a.JobID, r.Word())}}, nil
 }
 
 // noNewOutput stands for an output of nothing.
 const noNewOutput = "(no new output)"
+
+// readStatus begins the last line of a reading.
+const readStatus = "[status: "
 
 // JobText is a reading as the model gets it: the output, marks, and the status last,
 // on a line of its own.
@@ -115,7 +118,7 @@ func JobText(r *jobs.Reading) string {
 	for _, mark := range jobMarks(r) {
 		sb.WriteString("[" + strings.ReplaceAll(mark, "\n", " ") + "]\n")
 	}
-	sb.WriteString("[status: " + r.State() + "]")
+	sb.WriteString(readStatus + r.State() + "]")
 	return sb.String()
 }
 
@@ -182,8 +185,19 @@ func jobDisplay(verb string, args json.RawMessage, r *session.ToolResult) sessio
 	d := session.Display{Kind: session.ShowJob, Verb: verb, Target: headBytes(a.JobID, maxTarget)}
 	if stored, ok := storedDisplay(r); ok {
 		d.Facts = stored.Facts
-		d.Text = resultText(r)
+		d.Text = withoutStatus(resultText(r))
 		return d
 	}
 	return withResult(d, r)
+}
+
+// withoutStatus is what a reading says beside the status, which the card has.
+func withoutStatus(text string) string {
+	if body := withoutLast(text); strings.HasPrefix(text[len(body):], readStatus) {
+		text = body
+	}
+	if strings.TrimSuffix(text, "\n") == noNewOutput {
+		return ""
+	}
+	return text
 }

@@ -7,12 +7,20 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"dsh/internal/redact"
 )
 
 const (
 	maxReadLines = 2000     // lines of one read, also the default
 	maxReadBytes = 50 << 10 // of the lines' text
 	maxLineChars = 2000     // of one line; what is cut is said
+	// lineBeyond is how much of a line behind what is shown is looked at for secrets, in
+	// bytes: the most it takes to know one that begins before.
+	lineBeyond = redact.MaxHeld
+	// textBefore is how much of the text before the first line is looked at, in bytes:
+	// more than the longest private key in use.
+	textBefore = 8 << 10
 )
 
 var utf8BOM = []byte("\xef\xbb\xbf")
@@ -20,13 +28,18 @@ var utf8BOM = []byte("\xef\xbb\xbf")
 // view is the part of a text file that a read shows. Its memory is bounded by the
 // limits above, whatever the file is like.
 type view struct {
-	first, limit int // the lines asked for, from 1
+	first, limit int                 // the lines asked for, from 1
+	clean        func(string) string // takes secrets out of a line that is cut
+	part         func(before, line string) string
 
 	text   strings.Builder // numbered lines
 	shown  int             // how many
 	bytes  int             // of the lines' own text
 	capped bool            // maxReadBytes ended it
 	total  int             // lines in the file
+
+	before []byte // the end of the text ahead of the next line, while that may be a part of a secret
+	past   bool   // it is none: what is shown tells a secret from then on
 
 	line []byte // of the line that is being read, as much as may be shown
 	open bool   // it has begun
@@ -100,10 +113,13 @@ func (v *view) feed(text []byte) {
 
 func (v *view) add(part []byte) {
 	v.open = true
+	if v.total+1 < v.first {
+		v.keepBefore(part)
+	}
 	if number := v.total + 1; v.capped || number < v.first || number >= v.first+v.limit {
 		return
 	}
-	const enough = maxLineChars*utf8.UTFMax + 1
+	const enough = maxLineChars*utf8.UTFMax + lineBeyond + 1
 	if room := enough - len(v.line); len(part) > room {
 		part, v.cut = part[:room], true
 	}
@@ -114,14 +130,18 @@ func (v *view) endLine() {
 	v.total++
 	line, cut := string(v.line), v.cut
 	v.line, v.open, v.cut = v.line[:0], false, false
+	if v.total < v.first {
+		v.keepBefore([]byte("\n"))
+	}
 	if v.capped || v.total < v.first || v.total >= v.first+v.limit {
 		return
 	}
+	line = v.rest(line)
 	if !cut {
 		line = strings.TrimSuffix(line, "\r")
 	}
 	if cut || utf8.RuneCountInString(line) > maxLineChars {
-		line = headChars(line, maxLineChars) + fmt.Sprintf(" [line cut after %d characters]", maxLineChars)
+		line = v.head(line, cut) + fmt.Sprintf(" [line cut after %d characters]", maxLineChars)
 	}
 	if v.bytes+len(line)+1 > maxReadBytes {
 		v.capped = true
@@ -130,6 +150,36 @@ func (v *view) endLine() {
 	v.bytes += len(line) + 1
 	v.shown++
 	fmt.Fprintf(&v.text, "%d: %s\n", v.total, line)
+}
+
+// keepBefore remembers the end of what stands before the lines that are shown.
+func (v *view) keepBefore(text []byte) {
+	text = text[max(0, len(text)-textBefore):]
+	if v.before = append(v.before, text...); len(v.before) > 4*textBefore {
+		v.before = append(v.before[:0], v.before[len(v.before)-textBefore:]...)
+	}
+}
+
+// rest hides the first lines that are shown if they go on with a secret that began
+// before them.
+func (v *view) rest(line string) string {
+	if v.past || len(v.before) == 0 {
+		return line
+	}
+	shown := v.part(string(v.before), line)
+	if v.past = shown == line; !v.past {
+		v.keepBefore([]byte(line + "\n"))
+	}
+	return shown
+}
+
+// head is the beginning of a line that is too long, or of as much of it as was kept.
+func (v *view) head(line string, cut bool) string {
+	line = v.clean(line)
+	if cut { // a secret whose end was not kept
+		line = headBytes(line, max(len(line)-lineBeyond, 0))
+	}
+	return headChars(line, maxLineChars)
 }
 
 func (v *view) end() {

@@ -84,9 +84,9 @@ func (readTool) Run(ctx context.Context, env Env, args json.RawMessage) (Result,
 		return Result{}, withListing(err, p)
 	}
 	defer f.Close()
-	v := &view{first: whole(a.Offset, 1), limit: min(whole(a.Limit, maxReadLines), maxReadLines)}
+	v := &view{first: whole(a.Offset, 1), limit: min(whole(a.Limit, maxReadLines), maxReadLines), clean: env.clean, part: env.part}
 	sum := newDigest()
-	if err := scanText(ctx, p, f, v, sum); err != nil {
+	if err := scanText(ctx, p, unwaiting{f}, v, sum); err != nil {
 		return Result{}, err
 	}
 	if v.shown == 0 && v.first > max(v.total, 1) {

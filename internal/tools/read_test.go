@@ -207,7 +207,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func TestRD13OneHugeLineTakesBoundedMemory(t *testing.T) {
 	t.Parallel()
-	v := &view{first: 1, limit: maxReadLines}
+	v := &view{first: 1, limit: maxReadLines, clean: clean}
 	const size = 32 << 20
 	if err := scanText(t.Context(), place{}, &endless{size}, v, newDigest()); err != nil {
 		t.Fatal(err)
@@ -293,7 +293,7 @@ func TestReadStopsWhenCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	src := io.MultiReader(&endless{chunkSize * 3}, readerFunc(func([]byte) (int, error) { cancel(); return 0, nil }), &endless{1 << 50})
-	err := scanText(ctx, place{}, src, &view{first: 1, limit: 1}, newDigest())
+	err := scanText(ctx, place{}, src, &view{first: 1, limit: 1, clean: clean}, newDigest())
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

@@ -98,8 +98,6 @@ func (a *todoArgs) progress() string {
 	return fmt.Sprintf("%d of %d", a.count(session.TodoCompleted), len(a.Todos))
 }
 
-var todoMarks = map[string]string{session.TodoCompleted: "[x]", session.TodoActive: "[~]", session.TodoPending: "[ ]"}
-
 // Display draws the list of the arguments: a result holds no more than its counts.
 func (todoTool) Display(args json.RawMessage, r *session.ToolResult) session.Display {
 	var a todoArgs
@@ -117,11 +115,7 @@ func (todoTool) Display(args json.RawMessage, r *session.ToolResult) session.Dis
 		case t.Status == session.TodoActive && now == "":
 			now = line
 		}
-		mark := todoMarks[t.Status]
-		if mark == "" {
-			mark = "[?]" // a foreign log's
-		}
-		lines = append(lines, mark+" "+line)
+		lines = append(lines, t.Mark()+" "+line)
 	}
 	if done != "" {
 		d.Facts = append(d.Facts, "done: "+done)

@@ -38,6 +38,37 @@ func openRegular(p place) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
+// unwaiting reads a file that was opened by openRegular, and fails where it would have to
+// wait: what looks like a file may be a stream, such as the kernel's messages, and never
+// end.
+type unwaiting struct{ *os.File }
+
+func (u unwaiting) Read(b []byte) (n int, err error) {
+	conn, err := u.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var failed error
+	err = conn.Read(func(fd uintptr) bool {
+		for {
+			if n, failed = syscall.Read(int(fd), b); failed != syscall.EINTR {
+				return true
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case failed == syscall.EAGAIN:
+		return 0, errors.New("it is a stream that never ends, not a file: a command with a time limit can read it")
+	case failed != nil:
+		return 0, &fs.PathError{Op: "read", Path: u.Name(), Err: failed}
+	case n == 0 && len(b) > 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
 func notRegular(p place, info fs.FileInfo) error {
 	what := "a special file"
 	switch mode := info.Mode(); {

@@ -31,6 +31,9 @@ func init() {
 		{"rename", "<title>", "name this session", (*model).rename},
 		{"copy", "[code]", "copy the last answer, or its last code block", (*model).copyAnswer},
 		{"diff", "", "what this session changed", func(m *model, _ string) tea.Cmd { return m.showDiff() }},
+		{"jobs", "", "what runs in the background: output, stop", func(m *model, _ string) tea.Cmd { return m.showJobs() }},
+		{"bg", "", "let the running command go on as a job (also ctrl+b)", func(m *model, _ string) tea.Cmd { return m.toBackground() }},
+		{"todo", "", "the todo list", func(m *model, _ string) tea.Cmd { return m.showTodo() }},
 		{"queue", "", "the messages that wait: edit, reorder, remove", func(m *model, _ string) tea.Cmd { return m.showQueue() }},
 		{"quit", "", "leave (also ctrl+d)", func(m *model, _ string) tea.Cmd { return m.quit() }},
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"dsh/internal/termtext"
 )
 
 func (m *model) resume(id string) tea.Cmd {
@@ -22,10 +24,13 @@ func (m *model) sessionPicker(here bool) *picker {
 		m.fail("the sessions could not be listed", err)
 		return nil
 	}
-	p := &picker{title: "Resume a session · all folders", hint: "enter resume · tab this folder · esc close"}
+	p := &picker{title: "Resume a session · all folders"}
+	other := "this folder"
 	if here {
-		p.title, p.hint = "Resume a session · this folder", "enter resume · tab all folders · esc close"
+		p.title, other = "Resume a session · this folder", "all folders"
 	}
+	p.hint = fmt.Sprintf("%s resume · %s %s · %s close · %s rename · %s delete", m.keys.key("choose"), m.keys.key("scope"), other,
+		m.keys.key("close"), m.keys.key("session-rename"), m.keys.key("session-delete"))
 	unread := 0
 	for _, e := range entries {
 		switch {
@@ -45,9 +50,64 @@ func (m *model) sessionPicker(here bool) *picker {
 	if unread > 0 {
 		p.hint += fmt.Sprintf(" · %d could not be read", unread)
 	}
+	p.usual = p.hint
 	p.scope = func() *picker { return m.sessionPicker(!here) }
+	p.act = func(action string, it item) tea.Cmd {
+		if action == "session-rename" {
+			return m.renameStored(it)
+		}
+		return m.deleteStored(it, here)
+	}
 	p.choose = func(id string) { m.next = m.openSession(id) }
 	return p
+}
+
+// renameStored lends the composer to a session's new title.
+func (m *model) renameStored(it item) tea.Cmd {
+	if m.errand != nil {
+		return m.flash("finish what you write first")
+	}
+	m.pick = nil
+	m.rearm(m.now())
+	m.borrow(&errand{
+		prompt: "title ❯ ",
+		hint:   "enter renames " + shortID(it.value) + " · esc leaves its title",
+		done: func(title string) bool {
+			rename := func() error { return m.o.Rename(it.value, title) }
+			if it.marked {
+				rename = func() error { return m.open.Rename(title) }
+			}
+			if err := rename(); err != nil {
+				m.fail("rename", err)
+				return false
+			}
+			m.say(m.th.secondary("renamed session " + shortID(it.value)))
+			return true
+		},
+	}, it.title)
+	return nil
+}
+
+// deleteStored deletes a session when it is asked for twice in a row.
+func (m *model) deleteStored(it item, here bool) tea.Cmd {
+	p := m.pick
+	switch {
+	case it.marked:
+		p.hint = "the session on screen is not deleted"
+	case p.doomed != it.value:
+		p.doomed = it.value
+		p.hint = fmt.Sprintf("%s again deletes %s and its saved outputs for good", m.keys.key("session-delete"), shortID(it.value))
+	default:
+		if err := m.o.Delete(it.value); err != nil {
+			p.doomed, p.hint = "", termtext.Line("not deleted: "+err.Error())
+			return nil
+		}
+		if next := m.sessionPicker(here); next != nil {
+			next.search, next.chosen = p.search, max(0, p.chosen-1)
+			m.pick = next
+		}
+	}
+	return nil
 }
 
 // openSession leaves the session on screen for another one, once that is open.
@@ -58,6 +118,11 @@ func (m *model) openSession(id string) tea.Cmd {
 	case m.opening:
 		return m.flash("a session is being opened")
 	}
+	return m.unlessJobs("goes on", func() tea.Cmd { return m.openOther(id) })
+}
+
+// openOther opens a session in the background.
+func (m *model) openOther(id string) tea.Cmd {
 	m.opening = true
 	open := m.o.Open
 	m.work.Go(m.t.Guard(func() {

@@ -32,7 +32,7 @@ func (m *model) showKeys() {
 		title string
 		mode  mode
 	}{{"Idle", inIdle}, {"While a turn runs", inRunning}, {"In the completion", inPopup}, {"In the search of prompts", inSearch}, {"A question waits", inApproval},
-		{"In lists", inList}, {"In the list of waiting messages", inQueue}, {"In the transcript", inPager}} {
+		{"In lists", inList}, {"In the list of waiting messages", inQueue}, {"In the list of jobs", inJobs}, {"Leaving while jobs run", inLeaving}, {"In the transcript", inPager}} {
 		rows = append(rows, m.th.strong(part.title))
 		for _, row := range m.keys.list(part.mode, true) {
 			rows = append(rows, "  "+row)
@@ -63,6 +63,7 @@ func (m *model) showStatus() tea.Cmd {
 	if p.checked != "" {
 		rows = append(rows, "check        "+p.checked)
 	}
+	rows = append(rows, m.statusJobs()...)
 	for _, row := range rows {
 		m.say(termtext.Line(row))
 	}
@@ -75,8 +76,9 @@ func (m *model) rename(title string) tea.Cmd {
 	}
 	if err := m.open.Rename(title); err != nil {
 		m.fail("rename", err)
+		return nil
 	}
-	return nil
+	return m.flash("the session has its new title")
 }
 
 // copyAnswer hands the last answer to the terminal's clipboard.

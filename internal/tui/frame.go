@@ -82,7 +82,7 @@ func (m *model) conversation(now time.Time) term.Frame {
 	below = below[:min(len(below), room)]
 	above := m.above(now, room-len(below))
 	rows := append(append(above, input...), below...)
-	return term.Frame{Rows: rows, Cursor: term.Cursor{Row: len(above) + row, Col: col, Shape: term.Bar}}
+	return term.Frame{Rows: rows, Cursor: term.Cursor{Row: len(above) + row, Col: col, Shape: term.Bar, Hidden: m.panel != nil || m.leaving != nil}}
 }
 
 // above is what stands over the composer, at most room rows of it. While a turn runs it
@@ -168,7 +168,7 @@ func (m *model) toolRows(now time.Time, n int) []string {
 	blocks := m.project.Blocks()
 	for i := m.printed; i < len(blocks); i++ {
 		b := &blocks[i]
-		if b.Kind != transcript.Call && b.Kind != transcript.Notice {
+		if b.Kind != transcript.Call && b.Kind != transcript.Notice && b.Kind != transcript.Job {
 			continue
 		}
 		o.Output = ""
@@ -192,6 +192,10 @@ func (m *model) toolRows(now time.Time, n int) []string {
 func (m *model) input() (rows []string, row, col int) {
 	if m.search != nil {
 		return m.searchRow()
+	}
+	if m.leaving != nil {
+		rows = m.wrap(m.th.attention(m.leavingText()))
+		return rows[:min(len(rows), m.live())], 0, 0
 	}
 	prompt := m.look.Glyphs.You + " "
 	if m.errand != nil {
@@ -228,6 +232,7 @@ func (m *model) below() (rows []string) {
 	switch {
 	case m.height < tiny:
 		return nil
+	case m.panel != nil, m.leaving != nil: // the keys are not the composer's
 	case m.popup.Open():
 		rows = m.popup.Rows(m.full(), max(1, min(maxPopup, m.height/3)))
 	case m.height >= low:
@@ -235,7 +240,14 @@ func (m *model) below() (rows []string) {
 			rows = append(rows, m.cut(m.th.secondary("  "+fitHint(hint, m.full()-2))))
 		}
 	}
-	return append(rows, m.statusRow())
+	rows = append(rows, m.statusRow())
+	switch {
+	case m.panel != nil:
+		rows = append(rows, m.panel.rows(m)...)
+	case m.todoOpen && m.leaving == nil:
+		rows = append(rows, m.todoRows()...)
+	}
+	return rows
 }
 
 // hintText says what Enter and Tab do now; it is always true. While a turn runs its
@@ -262,7 +274,11 @@ func (m *model) hintText() string {
 		return k("send") + " runs it in your shell; with !! the model does not hear of it"
 	}
 	if m.running {
-		return k("steer") + " steer · " + k("queue") + " queue"
+		hint := k("steer") + " steer · " + k("queue") + " queue"
+		if m.runsCommand() {
+			hint += " · " + m.backgroundHint()
+		}
+		return hint
 	}
 	return k("send") + " send"
 }
@@ -278,12 +294,14 @@ func (m *model) waitingHint() string {
 		return m.keys.key("send-held") + " sends what is held · " + m.keys.key("up") + " edit last · " + m.keys.key("take-back") + " take all back"
 	case len(m.project.Queue()) > 0 && m.running:
 		return m.keys.key("up") + " edit last · " + m.keys.key("send-held") + " send all now · " + m.keys.key("take-back") + " take all back"
+	case m.runsCommand():
+		return m.backgroundHint()
 	}
 	return ""
 }
 
 func (m *model) statusRow() string {
-	left := m.progress.status(m.open, m.project.Queue(), m.ask != nil, m.width)
+	left := m.progress.status(m.open, m.project.Queue(), m.ask != nil, m.active, m.width)
 	keys := ""
 	if !m.running && m.ask == nil && m.width >= 70 {
 		keys = "? keys  / commands"

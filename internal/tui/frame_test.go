@@ -81,6 +81,22 @@ var scenes = []struct {
 		w.typed("/queue")
 		w.press("enter", "down")
 	}},
+	{"jobs", func(w *world) {
+		w.jobsOf07()
+		w.press("down")
+	}},
+	{"jobs-stopping", func(w *world) {
+		w.jobsOf07()
+		w.press("down", "x")
+	}},
+	{"jobs-leaving", func(w *world) {
+		w.jobsOf07()
+		w.press("ctrl+d")
+	}},
+	{"todo", func(w *world) {
+		w.plan()
+		w.press("ctrl+t")
+	}},
 	{"sessions", func(w *world) { w.typed("/resume"); w.press("enter", "tab") }},
 }
 

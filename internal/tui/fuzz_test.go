@@ -53,6 +53,27 @@ func (w *world) happen(r *rand.Rand) {
 	}
 }
 
+// jobsHappen lets one thing happen to the jobs.
+func (w *world) jobsHappen(r *rand.Rand) {
+	var running []string
+	for i := range w.jobs {
+		if w.jobs[i].Status.Active() {
+			running = append(running, w.jobs[i].ID)
+		}
+	}
+	switch n := r.IntN(4); {
+	case n == 0 || len(running) == 0:
+		w.job(fmt.Sprint("bash-", len(w.jobs)+1), []string{"make", "echo 你好\n\x1b[31m", strings.Repeat("长", 300)}[r.IntN(3)], "")
+	case n == 1:
+		w.settles(exited(running[r.IntN(len(running))], r.IntN(2)))
+	case n == 2 && w.open:
+		w.add(session.TodoWrite{Todos: []session.Todo{{Content: "a\nb\x1b[2J", Status: session.TodoActive}, {Content: strings.Repeat("字", 90), Status: "?"}}})
+		w.pump()
+	default:
+		w.prints(running[r.IntN(len(running))], []string{"line\n", "中文字符", "10%\r", "\x1b[31m\t", strings.Repeat("x", 3000)}[r.IntN(5)])
+	}
+}
+
 // kept is every text of the user that is somewhere.
 func (w *world) kept() []string {
 	var texts []string
@@ -103,7 +124,10 @@ func play(t *testing.T, seed uint64, n int) {
 		switch r.IntN(12) {
 		case 0:
 			w.send(sized(r.IntN(100), r.IntN(50)))
-		case 1, 2:
+		case 1:
+			w.happen(r)
+			w.jobsHappen(r)
+		case 2:
 			w.happen(r)
 		case 3:
 			w.wait(time.Duration(r.IntN(2000)) * time.Millisecond)

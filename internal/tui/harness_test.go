@@ -99,8 +99,14 @@ type world struct {
 	stops   int   // calls of Interrupt
 	fails   error // of every method that sends
 
-	closed  []string // sessions that were closed
+	jobs    []session.JobInfo
+	outputs map[string]string // of jobs
+	peeks   int               // calls of PeekJob
+	moved   []string          // calls that were to go on in the background
+	stopped []string          // jobs that were stopped
+	closed  []string          // sessions that were closed
 	presets []string
+	changed []string // stored sessions, and how
 }
 
 type setup struct {
@@ -132,6 +138,8 @@ func newWorld(t testing.TB, o setup) *world {
 		Sessions: func() ([]session.Entry, error) {
 			return []session.Entry{{ID: "99999999-2222-3333-4444-555555555555", Title: "Another", Cwd: "/home/shop", LastUse: w.now.UnixMilli()}}, nil
 		},
+		Rename:  func(id, title string) error { w.changed = append(w.changed, "rename "+id[:8]+" "+title); return nil },
+		Delete:  func(id string) error { w.changed = append(w.changed, "delete "+id[:8]); return nil },
 		Models:  func() []llm.ModelInfo { return []llm.ModelInfo{{Provider: "script", Name: "flash", Window: 64000}} },
 		Present: present,
 		Home:    "/home",
@@ -161,7 +169,7 @@ func (w *world) opened(id string) *Opened {
 		id = session.NewID()
 	}
 	return &Opened{Agent: w, Events: &noEvents{}, Status: make(chan bool), Header: session.Header{ID: id, Cwd: "/home/shop"},
-		Cwd: "/home/shop", Model: "script/flash", Preset: "ask",
+		Cwd: "/home/shop", Model: "script/flash", Preset: "ask", Handover: true,
 		Files:    func(query string, n int) ([]string, string) { return []string{"main.go", "文档.md"}, "2 of 2" },
 		SetModel: func(name, effort string) (string, error) { return name, nil },
 		SetPreset: func(p string) error {
@@ -625,3 +633,59 @@ func (w *world) Decide(id string, answer session.Answer) error {
 }
 
 func (w *world) Running() bool { return w.running }
+
+func (w *world) Jobs() []session.JobInfo { return slices.Clone(w.jobs) }
+
+func (w *world) PeekJob(id string, from int64) (text string, next int64) {
+	w.peeks++
+	out := w.outputs[id]
+	return out[min(max(from, 0), int64(len(out))):], int64(len(out))
+}
+
+func (w *world) StopJob(id, _ string) error {
+	i := slices.IndexFunc(w.jobs, func(j session.JobInfo) bool { return j.ID == id })
+	if i < 0 {
+		return errors.New("there is no such job")
+	}
+	w.stopped = append(w.stopped, id)
+	w.jobs[i].Status, w.jobs[i].By = session.JobStopping, session.JobByUser
+	return nil
+}
+
+func (w *world) Background(callID string) bool {
+	w.moved = append(w.moved, callID)
+	return w.fails == nil
+}
+
+// job starts a job.
+func (w *world) job(id, label, output string) {
+	kind, _, _ := strings.Cut(id, "-")
+	w.jobs = append(w.jobs, session.JobInfo{ID: id, Kind: kind, Label: label, Status: session.JobRunning, Started: w.now.UnixMilli()})
+	w.add(session.JobStarted{ID: id, Kind: kind, Label: label})
+	w.prints(id, output)
+	w.pump()
+}
+
+// prints adds to a job's output.
+func (w *world) prints(id, output string) {
+	if w.outputs == nil {
+		w.outputs = map[string]string{}
+	}
+	w.outputs[id] += output
+	i := slices.IndexFunc(w.jobs, func(j session.JobInfo) bool { return j.ID == id })
+	w.jobs[i].Bytes = int64(len(w.outputs[id]))
+}
+
+// settles ends a job.
+func (w *world) settles(end session.JobSettled) {
+	i := slices.IndexFunc(w.jobs, func(j session.JobInfo) bool { return j.ID == end.ID })
+	j := &w.jobs[i]
+	end.Bytes = j.Bytes
+	j.Status, j.Detail, j.By, j.Finished = end.Status, end.Detail, end.By, w.now.UnixMilli()
+	w.add(end)
+	w.pump()
+}
+
+func exited(id string, code int) session.JobSettled {
+	return session.JobSettled{ID: id, Status: session.JobCompleted, Detail: fmt.Sprintf("exit code: %d", code)}
+}

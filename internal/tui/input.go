@@ -18,6 +18,10 @@ func (m *model) mode() mode {
 		return inList
 	case m.asking():
 		return inApproval
+	case m.leaving != nil:
+		return inLeaving
+	case m.panel != nil:
+		return inJobs
 	case m.search != nil:
 		return inSearch
 	case m.popup.Open():
@@ -53,6 +57,10 @@ func (m *model) key(name string, raw tea.KeyMsg) tea.Cmd {
 		return m.listKey(action, raw)
 	case inApproval:
 		return m.approvalKey(action, now)
+	case inLeaving:
+		return m.leavingKey(action)
+	case inJobs:
+		return m.jobsKey(action, now)
 	}
 	if action == "" && mode == inPopup {
 		action = m.keys.action(m.composerMode(), name)
@@ -112,6 +120,9 @@ func (m *model) paste(text string) tea.Cmd {
 		return nil
 	case inApproval: // kept as a draft, and no key right after it is an answer
 		m.rearm(m.now())
+	case inLeaving, inJobs: // what is pasted is meant for the composer
+		m.leaving = nil
+		m.panel = nil
 	case inList:
 		m.pick.typed(line)
 		return nil
@@ -180,6 +191,10 @@ func (m *model) do(action string, now time.Time) tea.Cmd {
 		return m.editDraft()
 	case "search-history":
 		return m.searchHistory()
+	case "background":
+		return m.toBackground()
+	case "todo":
+		return m.toggleTodo()
 	case "keys":
 		m.showKeys()
 	case "up", "down":
@@ -212,6 +227,12 @@ func (m *model) vertical(action string) tea.Cmd {
 		}
 		m.popup.Move(by)
 		return nil
+	}
+	if action == "down" && m.composer.Empty() && !m.composer.Browsing() && m.errand == nil {
+		if !m.openJobs() {
+			return m.flash(noJobs)
+		}
+		return m.startTick()
 	}
 	if action == "up" && m.composer.Empty() && m.errand == nil && m.editLast() {
 		return nil

@@ -7,7 +7,7 @@ import (
 )
 
 // mode is what has the focus: exactly one thing at a time.
-type mode uint8
+type mode uint16
 
 const (
 	inIdle     mode = 1 << iota // the composer, nothing runs
@@ -18,6 +18,8 @@ const (
 	inList                      // a picker with a search field
 	inQueue                     // the list of waiting messages
 	inPager                     // the transcript
+	inJobs                      // the jobs panel
+	inLeaving                   // whether to leave, though jobs run
 	inComposer = inIdle | inRunning
 	inLists    = inList | inQueue
 )
@@ -43,18 +45,20 @@ var keymap = []binding{
 	{"escape", []string{"esc"}, inComposer | inPopup | inSearch, "close, interrupt, clear: one thing a press"},
 	{"interrupt", []string{"ctrl+c"}, inComposer | inSearch | inPopup, "interrupt; idle: clear, then leave"},
 	{"leave", []string{"ctrl+d"}, inComposer, "leave, when the draft is empty"},
-	{"suspend", []string{"ctrl+z"}, inComposer | inPager | inLists | inApproval, "suspend"},
-	{"transcript", []string{"ctrl+o", "pgup"}, inComposer | inApproval, "the whole conversation"},
+	{"suspend", []string{"ctrl+z"}, inComposer | inPager | inLists | inApproval | inJobs | inLeaving, "suspend"},
+	{"transcript", []string{"ctrl+o", "pgup"}, inComposer | inApproval | inJobs, "the whole conversation"},
 	{"cycle-preset", []string{"shift+tab"}, inComposer, "next permission preset"},
 	{"focus-approval", []string{"alt+a"}, inComposer, "answer what waits for you"},
-	{"repaint", []string{"ctrl+l"}, inComposer | inPager | inLists | inApproval, "repaint everything"},
+	{"repaint", []string{"ctrl+l"}, inComposer | inPager | inLists | inApproval | inJobs | inLeaving, "repaint everything"},
 	{"editor", []string{"ctrl+g"}, inComposer, "write in your editor"},
 	{"search-history", []string{"ctrl+r"}, inComposer | inSearch, "search earlier prompts"},
-	{"up", []string{"up", "ctrl+p"}, inComposer | inPopup | inLists, "line up; earlier prompts"},
-	{"down", []string{"down", "ctrl+n"}, inComposer | inPopup | inLists, "line down; later prompts"},
+	{"up", []string{"up", "ctrl+p"}, inComposer | inPopup | inLists | inJobs, "line up; earlier prompts"},
+	{"down", []string{"down", "ctrl+n"}, inComposer | inPopup | inLists | inJobs, "line down; later prompts; the jobs"},
+	{"background", []string{"ctrl+b"}, inComposer, "let the running command go on as a job"},
+	{"todo", []string{"ctrl+t"}, inComposer, "the todo list"},
 	{"keys", []string{"f1"}, inComposer, "this list (also ? on an empty draft)"},
 
-	{"left", []string{"left", "ctrl+b"}, inComposer | inPopup, ""},
+	{"left", []string{"left"}, inComposer | inPopup, ""},
 	{"right", []string{"right", "ctrl+f"}, inComposer | inPopup, ""},
 	{"word-left", []string{"alt+b", "alt+left", "ctrl+left"}, inComposer, "word left"},
 	{"word-right", []string{"alt+f", "alt+right", "ctrl+right"}, inComposer, "word right"},
@@ -88,12 +92,22 @@ var keymap = []binding{
 	{"choice-down", []string{"down"}, inApproval, ""},
 
 	{"choose", []string{"enter"}, inLists, "choose"},
-	{"close", []string{"esc", "ctrl+c"}, inLists, "close"},
+	{"close", []string{"esc", "ctrl+c"}, inLists | inJobs, "close"},
 	{"scope", []string{"tab"}, inList, "this folder, all folders"},
+	{"session-rename", []string{"ctrl+r"}, inList, "rename the session"},
+	{"session-delete", []string{"ctrl+d"}, inList, "delete the session: twice"},
 	{"queue-remove", []string{"x"}, inQueue, "remove"},
 	{"queue-steer", []string{"s"}, inQueue, "steer with it now"},
 	{"queue-earlier", []string{"alt+up", "K"}, inQueue, "move it up"},
 	{"queue-later", []string{"alt+down", "J"}, inQueue, "move it down"},
+
+	{"job-output", []string{"enter"}, inJobs, "its whole output"},
+	{"job-stop", []string{"x"}, inJobs, "stop it: twice"},
+	{"job-mention", []string{"i"}, inJobs, "ask about it"},
+	{"job-wait", []string{"w"}, inJobs, "say what to do when it ends"},
+	{"job-filter", []string{"tab"}, inJobs, "all, running, finished"},
+	{"leave-now", []string{"enter", "ctrl+c", "ctrl+d"}, inLeaving, "leave; the jobs are stopped"},
+	{"stay", []string{"esc"}, inLeaving, "stay"},
 
 	{"page-close", []string{"q", "esc", "ctrl+c", "ctrl+o"}, inPager, "close"},
 	{"page-up", []string{"pgup", "b", "ctrl+b"}, inPager, "page up"},

@@ -53,6 +53,12 @@ type model struct {
 	pick  *picker
 	pager *pager
 
+	jobs     []session.JobInfo // those that run first
+	active   int               // of them
+	panel    *jobsPanel        // nil: closed
+	todoOpen bool
+	leaving  *leaving // nil: nobody asked to leave jobs
+
 	running  bool
 	ticking  bool
 	spin     int
@@ -147,6 +153,8 @@ func (m *model) show(o *Opened) {
 	m.render = m.newRenderer()
 	m.progress = progress{preset: o.Preset, model: o.Model}
 	m.printed, m.slot, m.ask, m.pick, m.pager, m.errand = 0, 0, nil, nil, nil, nil
+	m.panel, m.leaving, m.todoOpen = nil, nil, false
+	m.listJobs()
 	m.answer = answer{}
 	m.fresh, m.running, m.fullOK, m.sendNext = true, false, false, false
 	first := o.Events.Next()

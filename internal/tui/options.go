@@ -23,6 +23,15 @@ type Agent interface {
 	Waiting() []session.ApprovalRequest
 	Decide(id string, answer session.Answer) error
 	Running() bool
+
+	// Jobs are all jobs of the session. PeekJob is the output of one from byte from on,
+	// and the offset to go on from: it takes nothing from the model.
+	Jobs() []session.JobInfo
+	PeekJob(id string, from int64) (text string, next int64)
+	StopJob(id, why string) error
+	// Background has a running command go on as a job, every one for ""; it reports
+	// whether there was one.
+	Background(callID string) bool
 }
 
 // Events is the screen's place in a log.
@@ -42,7 +51,9 @@ type Opened struct {
 	Model  string // provider/name
 	Effort string // "" the model's default
 	Preset string
-	Notes  []string // what the user should know before anything runs
+	// Handover says that a running command can become a job.
+	Handover bool
+	Notes    []string // what the user should know before anything runs
 
 	// Files answers an @ mention at once, from what is known so far: paths, the best
 	// first, and a word about how many there are. Nil: none.
@@ -77,6 +88,9 @@ type Options struct {
 	Prompt string
 
 	Sessions func() ([]session.Entry, error)
+	// Rename and Delete change a stored session, by its whole id, that is not on screen.
+	Rename   func(id, title string) error
+	Delete   func(id string) error
 	Models   func() []llm.ModelInfo
 	Presets  []string // in the order in which shift+tab goes round; the rest is typed
 	Commands []Command

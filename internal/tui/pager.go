@@ -24,6 +24,7 @@ type pager struct {
 	finding bool   // the search field has the keys
 	query   string // what is looked for
 	note    string
+	follow  func() bool // fetches what is new; false: nothing more comes. Nil: nothing does
 }
 
 // openPager shows the conversation.

@@ -26,6 +26,11 @@ type picker struct {
 	chosen int
 	choose func(value string) // on the screen's goroutine
 	scope  func() *picker     // another scope of the same list; nil: none
+	// act does what session-rename and session-delete mean for the chosen item; nil:
+	// nothing.
+	act    func(action string, it item) tea.Cmd
+	doomed string // the value of the item that is deleted when it is asked for again
+	usual  string // the hint without a doomed item
 	// letters does what a key means for the chosen item; nil: letters are searched for.
 	letters func(action, value string)
 }
@@ -132,7 +137,14 @@ func (it *item) rows(current bool, n, width int, th theme) []string {
 // listKey is a key in a picker.
 func (m *model) listKey(action string, raw tea.KeyMsg) tea.Cmd {
 	p := m.pick
+	if action != "session-delete" && p.doomed != "" {
+		p.doomed, p.hint = "", p.usual
+	}
 	switch action {
+	case "session-rename", "session-delete":
+		if it, ok := p.current(); ok && p.act != nil {
+			return p.act(action, it)
+		}
 	case "up":
 		p.move(-1)
 	case "down":

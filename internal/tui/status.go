@@ -42,6 +42,7 @@ type progress struct {
 	title   string
 	first   string // the beginning of the first prompt
 	checked string // what came of the last verification
+	todos   []session.Todo
 }
 
 func (p *progress) apply(ev *session.Event) {
@@ -50,7 +51,9 @@ func (p *progress) apply(ev *session.Event) {
 	p.told.Apply(ev)
 	switch data := ev.Data.(type) {
 	case session.TurnStart:
-		p.started, p.heard, p.phase, p.tokens = at, at, phaseWaiting, 0
+		p.started, p.heard, p.phase, p.tokens, p.todos = at, at, phaseWaiting, 0, nil
+	case session.TodoWrite:
+		p.todos = data.Todos
 	case session.UserMessage:
 		if p.first == "" && data.Source.Kind == llm.FromUser {
 			p.first, _, _ = strings.Cut(strings.TrimSpace(data.PlainText()), "\n")
@@ -133,7 +136,7 @@ func (p *progress) running(now time.Time, interruptKey string, width int) string
 }
 
 // status is the status line's segments, the most important first.
-func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, width int) []string {
+func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, jobs, width int) []string {
 	preset := p.preset
 	if preset == "" {
 		preset = o.Preset
@@ -162,8 +165,14 @@ func (p *progress) status(o *Opened, queue []session.QueueItem, asking bool, wid
 	if held > 0 {
 		segments = append(segments, fmt.Sprintf("%d held", held))
 	}
+	if text := jobCount(jobs, width); text != "" {
+		segments = append(segments, text)
+	}
 	if width >= 60 {
 		segments = append(segments, strings.TrimSpace(path.Base(o.Model)+" "+o.Effort)) // without the provider
+	}
+	if text := todoCount(p.todos); text != "" {
+		segments = append(segments, text)
 	}
 	return segments
 }

@@ -24,6 +24,8 @@ func (m *model) escape(now time.Time) tea.Cmd {
 		m.popup.Close()
 	case m.errand != nil:
 		m.dropErrand()
+	case m.todoOpen:
+		m.todoOpen = false
 	case now.Sub(m.closed) < escDead:
 		return nil
 	case m.running && m.progress.phase == phaseStopping:
@@ -116,6 +118,8 @@ func (m *model) interrupt() {
 }
 
 func (m *model) quit() tea.Cmd {
-	m.quitting = true
-	return tea.Quit
+	return m.unlessJobs("exits", func() tea.Cmd {
+		m.quitting = true
+		return tea.Quit
+	})
 }

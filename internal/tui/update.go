@@ -146,6 +146,10 @@ func (m *model) apply(events []session.Event) tea.Cmd {
 		}
 	}
 	m.project.Apply(events...)
+	if jobsChanged(events) {
+		m.listJobs()
+	}
+	m.todoOpen = m.todoOpen && len(m.progress.todos) > 0
 	if m.fresh {
 		m.fresh = false
 		m.skipOld()
@@ -220,10 +224,11 @@ func (m *model) startTick() tea.Cmd {
 	return tea.Tick(spinEvery, func(t time.Time) tea.Msg { return tickMsg(t) })
 }
 
-// needsTick: a turn runs, a question is about to arm, a hint is about to go, a draft
+// needsTick: a turn or a job in sight runs, a question is about to arm, a hint is about to go, a draft
 // is about to be saved.
 func (m *model) needsTick() bool {
-	return m.running || m.ask != nil && !m.ask.armed(m.now()) && m.composer.Empty() || m.hint != "" || m.unsaved
+	return m.running || m.ask != nil && !m.ask.armed(m.now()) && m.composer.Empty() || m.hint != "" || m.unsaved ||
+		m.panel != nil && m.panel.follows() || m.pager != nil && m.pager.follow != nil
 }
 
 func (m *model) tick() tea.Cmd {
@@ -234,6 +239,7 @@ func (m *model) tick() tea.Cmd {
 		m.hint = ""
 	}
 	m.focusQuestion(now)
+	m.follow()
 	if m.popup.open { // more files may be known by now
 		m.popup.Update(m.composer)
 	}

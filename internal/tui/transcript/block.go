@@ -18,14 +18,14 @@ type Block struct {
 	Time    int64 // of a call: when it was taken up; of an end: how long the turn took; ms
 	Until   int64 // of a retry that waits: when it ends; ms since 1970
 
-	Text   string // what is said; of a notice: its line
-	Detail string // of a notice: what more there is to read; of an attempt: its failure
+	Text   string // what is said; of a notice, and of a job: its line
+	Detail string // of a notice or a job: what more there is to read; of an attempt: its failure
 	Tokens int    // of a thought, 0 if unknown
 
 	CallID string // of a call
-	Name   string // of a call: the tool's
-	Args   string // of a call: as the model sent them, so far
-	Answer string // of a call: what the person said, "allowed once"
+	Name   string // of a call: the tool's; of a job: how much it put out
+	Args   string // of a call: as the model sent them, so far; of a job: its label
+	Answer string // of a call: what the person said, "allowed once"; of a job: what its end begins
 
 	result session.Payload // a session.ToolResult, nil before it is there
 }
@@ -46,6 +46,7 @@ const (
 	Answer              // what the model said
 	Call                // a call of a tool, and its result
 	Notice              // a line of dsh: retries, compaction, budgets, modes
+	Job                 // how a job ended
 	End                 // how a turn ended, unless it was completed
 )
 

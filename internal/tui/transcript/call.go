@@ -55,6 +55,10 @@ func (p *Projection) toolResult(ev *session.Event, d session.ToolResult) {
 // codeDenied is the code of a result that policy, a hook or a person denied.
 const codeDenied = "DENIED"
 
+// codeSuperseded is the code of a result of a call that was not started, as the one
+// before it became a job.
+const codeSuperseded = "SUPERSEDED"
+
 // outcome is how a call ended.
 func outcome(r *session.ToolResult) State {
 	if !failed(r) {
@@ -64,7 +68,7 @@ func outcome(r *session.ToolResult) State {
 		switch r.Error.Code {
 		case session.CodeAborted:
 			return Stopped
-		case session.CodeNotRun, session.CodeNotStarted:
+		case session.CodeNotRun, session.CodeNotStarted, codeSuperseded:
 			return NotRun
 		case session.CodeUnknown:
 			return Unknown

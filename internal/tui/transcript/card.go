@@ -104,7 +104,8 @@ func (w *writer) card(b *Block, d session.Display) {
 	}
 	glyph, style := w.glyph(state)
 	facts := w.facts(b, &d, state)
-	target, told := w.head(style.Paint(glyph), &d, facts, state == Done || state.Live())
+	well := (state == Done || state.Live()) && d.Kind != session.ShowJob // of a job the fact says most
+	target, told := w.head(style.Paint(glyph), &d, facts, well)
 	if w.o.Width < lineWidth && !w.o.Expanded {
 		return
 	}
@@ -157,6 +158,9 @@ func (w *writer) facts(b *Block, d *session.Display, state State) []string {
 		facts = []string{refusal(b)}
 	case NotRun:
 		facts = []string{"not run"}
+		if r := b.Result(); r != nil && r.Error != nil && r.Error.Code == codeSuperseded {
+			facts[0] = "not run: the call before it goes on in the background"
+		}
 	case Stopped:
 		if !slices.Contains(facts, "stopped") && !slices.Contains(facts, "cancelled") {
 			facts = append(facts, "stopped")
@@ -222,6 +226,9 @@ func (w *writer) head(glyph string, d *session.Display, facts []string, well boo
 	if n == 0 && len(tails) > 1 && !well {
 		if n = 1; room-want < minFact {
 			want = max(room-minFact, least)
+		}
+		if d.Kind == session.ShowJob { // the name of the job is in it
+			want = min(want, max(least, room-termtext.Width(tails[1])))
 		}
 		tails[1] = w.cutEnd(tails[1], room-want)
 	}

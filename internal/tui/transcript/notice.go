@@ -12,6 +12,7 @@ import (
 func (p *Projection) userMessage(ev *session.Event, d *session.UserMessage) {
 	fate := p.inbox.fate(&d.Message, p.turn)
 	if d.Source.Kind == llm.FromUser {
+		p.alone = 0
 		p.add(ev, Block{Kind: User, State: Done, Fate: fate, Text: messageText(&d.Message)})
 		return
 	}
@@ -208,7 +209,7 @@ func (p *Projection) turnEnd(ev *session.Event, d *session.TurnEnd) {
 	p.closeStep(ev)
 	p.closeCompaction(ev, Stopped)
 	p.loseVerification(ev)
-	p.turnOpen, p.warned = false, 0
+	p.turnOpen, p.warned, p.stopped = false, 0, !d.Reason.GoesOn()
 	if d.Reason.Kind == session.Completed {
 		return
 	}

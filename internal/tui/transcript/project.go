@@ -19,6 +19,11 @@ type Projection struct {
 	turnOpen   bool
 	model      string
 	preset     string
+	alone      int                        // turns since the last message of the user
+	stopped    bool                       // the last turn was, or failed
+	jobs       map[string]session.JobInfo // that run, by id
+	answering  bool                       // a request is out
+	ended      []Block                    // jobs that ended meanwhile
 
 	stream  stream
 	calls   map[string]int    // index by call id, of the open step
@@ -70,6 +75,7 @@ func (p *Projection) apply(ev *session.Event) {
 	case session.TurnStart:
 		p.closeStep(ev)
 		p.turn, p.step, p.started, p.turnOpen = d.Turn, 0, ev.Time, true
+		p.alone++
 	case session.TurnEnd:
 		p.turnEnd(ev, &d)
 	case session.StepStart:
@@ -84,12 +90,15 @@ func (p *Projection) apply(ev *session.Event) {
 		p.loseVerification(ev)
 		p.turnOpen = false
 	case session.RequestSent:
+		p.answered()
+		p.answering = d.Aside == nil
 		p.dropStream()
 		p.stream.open(ev.Seq)
 	case session.AssistantChunk:
 		p.chunk(ev, &d.Chunk)
 	case session.AssistantMessage:
 		p.answer(ev, &d)
+		p.answered()
 	case session.ToolCall:
 		p.toolCall(ev, &d)
 	case session.ToolResult:
@@ -112,6 +121,10 @@ func (p *Projection) apply(ev *session.Event) {
 		p.inbox.hold(&d)
 	case session.CompactionStart, session.CompactionSummary, session.CompactionEnd:
 		p.compaction(ev, before)
+	case session.JobStarted:
+		p.startJob(ev, &d)
+	case session.JobSettled:
+		p.settleJob(ev, &d)
 	case session.VerifyRun:
 		p.verification(ev, &d)
 	case session.CompactionPrune:
@@ -152,7 +165,7 @@ func spaced(before []Block, b *Block) bool {
 		if prev.Hidden {
 			continue
 		}
-		line := b.Kind == Call || b.Kind == Notice || b.Kind == User && b.Fate == Steered
+		line := b.Kind == Call || b.Kind == Notice || b.Kind == Job || b.Kind == User && b.Fate == Steered
 		return !line || prev.Kind == User && prev.Fate != Steered || prev.Kind == Answer
 	}
 	return false
@@ -180,4 +193,5 @@ func (p *Projection) closeStep(ev *session.Event) {
 	clear(p.calls)
 	clear(p.asks)
 	p.endRetry(ev)
+	p.answered()
 }

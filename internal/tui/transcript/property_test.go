@@ -37,7 +37,8 @@ func randomLog(r *rand.Rand) []session.Event {
 func odd(r *rand.Rand, s *script) {
 	all := []session.Payload{session.EndSeed{}, session.PolicyPreset{Preset: "full"}, session.PolicyPreset{Preset: "ask"}, session.CompactionStart{CompactionID: "k"},
 		session.CompactionEnd{CompactionID: "k"}, session.Raw{T: "x/y"}, note("notice", "you know"), note("snapshot", "env"), session.TurnBudget{Kind: "calls", Limit: 9, Used: 8},
-		session.PolicyRule{Scope: "session", Pattern: "p", Decision: session.Allow}, session.RequestHeader{Header: llm.Header{Config: llm.Config{Model: fmt.Sprint(r.IntN(3))}}}, session.Title{Title: "t"}}
+		session.PolicyRule{Scope: "session", Pattern: "p", Decision: session.Allow}, session.RequestHeader{Header: llm.Header{Config: llm.Config{Model: fmt.Sprint(r.IntN(3))}}}, session.Title{Title: "t"},
+		session.JobStarted{ID: "bash-1", Label: "make"}, session.JobSettled{ID: "bash-1", Status: session.JobCompleted, Detail: "exit code: 0"}}
 	for range r.IntN(3) {
 		s.add(all[r.IntN(len(all))])
 	}

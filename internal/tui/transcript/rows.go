@@ -104,6 +104,8 @@ func (r *Renderer) draw(b *Block, options Options) []string {
 		w.card(b, r.display(b))
 	case Notice:
 		w.notice(b)
+	case Job:
+		w.job(b)
 	case End:
 		w.sentence(b.State, b.Text)
 	}

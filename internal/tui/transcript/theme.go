@@ -31,19 +31,19 @@ func (s Style) Paint(text string) string {
 type Glyphs struct {
 	You, Steer, Thought         string
 	OK, Failed, Refused, NotRun string
-	Ask, Warning, Dot, Cut      string
+	Ask, Warning, Job, Dot, Cut string
 	Spin                        []string
 }
 
 var glyphs = Glyphs{
 	You: "❯", Steer: "↳", Thought: "✱", OK: "✓", Failed: "✗", Refused: "⊘", NotRun: "◌",
-	Ask: "?", Warning: "!", Dot: "·", Cut: "…",
+	Ask: "?", Warning: "!", Job: "&", Dot: "·", Cut: "…",
 	Spin: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
 }
 
 var asciiGlyphs = Glyphs{
 	You: ">", Steer: "+", Thought: "*", OK: "v", Failed: "x", Refused: "-", NotRun: "o",
-	Ask: "?", Warning: "!", Dot: "-", Cut: "~",
+	Ask: "?", Warning: "!", Job: "&", Dot: "-", Cut: "~",
 	Spin: []string{"-", "\\", "|", "/"},
 }
 
