@@ -30,7 +30,7 @@ type jobRide struct {
 }
 
 const (
-	jobRides   = 200
+	jobRides   = 60
 	jobRideOps = 15
 )
 
