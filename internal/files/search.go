@@ -22,7 +22,8 @@ type Query struct {
 	// of it would stay; nil takes nothing. Several goroutines call it.
 	Clean func(string) string
 	// Part gives what to show of a line that follows on before, which is the end of the
-	// file's text ahead of it, and only lent: a line may be a part of what must not be seen. Nil shows
+	// file's text ahead of it, and lent for the call: a line may be a part of what must not
+	// be seen. Nil shows
 	// all. Several goroutines call it.
 	Part func(before []byte, line string) string
 }
