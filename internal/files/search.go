@@ -23,8 +23,7 @@ type Query struct {
 	Clean func(string) string
 	// Part gives what to show of a line that follows on before, which is the end of the
 	// file's text ahead of it, and lent for the call: a line may be a part of what must not
-	// be seen. Nil shows
-	// all. Several goroutines call it.
+	// be seen. Nil shows all. Several goroutines call it.
 	Part func(before []byte, line string) string
 }
 

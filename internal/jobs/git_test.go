@@ -89,6 +89,24 @@ func TestGitRunsNothingOfTheRepository(t *testing.T) {
 	expect(t, "the counter alone", r.String(), "4")
 }
 
+// TestWhatGitIgnoresIsNamed when dsh itself wrote it, and nothing is named twice.
+func TestWhatGitIgnoresIsNamed(t *testing.T) {
+	t.Parallel()
+	dir, git := repository(t)
+	put(t, dir, ".gitignore", "*.env\n")
+	git("add", ".")
+	git("commit", "-qm", "ignore")
+	before := LookGit(t.Context(), dir, Revision{})
+	put(t, dir, "local.env", "x")
+	put(t, dir, "a.txt", "changed")
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "sub/a.txt", "new")
+	after := LookGit(t.Context(), dir, Revision{Changes: 2, Edits: []string{before.Top + "/local.env", before.Top + "/a.txt", "/elsewhere/x"}})
+	expect(t, "changed", before.Changed(after), "[/elsewhere/x a.txt local.env sub/]")
+}
+
 // TestALookIsBounded in what it holds, and falls back to the counter.
 func TestALookIsBounded(t *testing.T) {
 	t.Parallel()
