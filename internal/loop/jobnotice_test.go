@@ -239,7 +239,7 @@ func TestAStaleResultNamesTheFiles(t *testing.T) {
 		y.prompt("go")
 		y.process(1).End(0, 0)
 		must(t, y.WhenQuiet(t.Context()))
-		has(t, "notice", y.notices()[0], "Changed while it ran, by it or by others, so the result may be stale: /work/a.go.")
-		expect(t, "event", of[session.JobSettled](y.fixture)[0].Stale, "[/work/a.go]")
+		has(t, "notice", y.notices()[0], "Changed while it ran, by it or by others, so the result may be stale: /project/a.go.")
+		expect(t, "event", of[session.JobSettled](y.fixture)[0].Stale, "[/project/a.go]")
 	})
 }

@@ -53,7 +53,7 @@ func (y *yard) option(t *testing.T, opts ...func(*tools.BashOptions, *Options)) 
 				return tools.Result{Text: "ok"}, nil
 			}},
 			&probe{name: "change", class: policy.Write, run: func(context.Context, string) (tools.Result, error) {
-				return tools.Result{Text: "ok", Changed: []string{"/work/a.go"}}, nil
+				return tools.Result{Text: "ok", Changed: []string{"/project/a.go"}}, nil
 			}})(o)
 	}
 }
